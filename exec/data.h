@@ -1,0 +1,17 @@
+/* exec/data.h -- initial weights and training data, keyed so that no split changes a number. */
+#ifndef EXEC_DATA_H
+#define EXEC_DATA_H
+
+#include "plan/model.h"
+
+/* Fills a layer's parameter block: normal-like with standard deviation 0.02, zeros or ones (model.h: param_init), keyed
+ * by (seed, parameter, element); of the model's dtype. */
+void data_init_layer(const struct model *, uint32_t layer, uint64_t seed, void *block);
+
+/* The samples [first, first + n) of a step's global mini-batch, keyed by (seed, step, global sample, position): n*s tokens,
+ * then targets (n*s or n, by the model's task).  Synthetic, with structure to learn: tokens follow a skewed distribution
+ * and the target is a fixed function of the token. */
+void data_fill(const struct model *, uint64_t seed, uint32_t step, uint32_t first, uint32_t n, int32_t *out);
+uint64_t data_bytes(const struct model *, uint32_t samples); /* size of what data_fill writes */
+
+#endif

@@ -1,0 +1,84 @@
+/* kernels/kernels.h -- the arithmetic, one table a device and dtype.  C ABI; valid C17 and C++17; nothing of ours.
+ *
+ * Everything is row-major; sizes are elements; every pointer but those named int32_t, float, double holds the table's
+ * dtype (mean and rstd too).  stream is NULL on CPU.  Functions return 0 or a device's error code.  Zero rows are legal:
+ * gradients by parameters are then written as zeros.  No output aliases an input unless said.
+ */
+#ifndef KERNELS_KERNELS_H
+#define KERNELS_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum k_activation { K_GELU, K_RELU }; /* GELU: the exact one, x Phi(x), as PyTorch's default */
+
+struct k_table {
+    const char *name; /* "cpu f32" */
+    size_t elem_bytes;
+
+    /* c[m,n] = alpha op(a) op(b) + beta c; ta: a is stored [k,m]; tb: b is stored [n,k]; ld*: row strides. */
+    int (*gemm)(void *stream, int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *a, size_t lda,
+                const void *b, size_t ldb, double beta, void *c, size_t ldc);
+    /* y[r,j] += bias[j], rows of stride ld */
+    int (*bias)(void *stream, size_t rows, size_t n, const void *bias, void *y, size_t ld);
+    /* dbias[j] = sum over rows of dy[r,j] */
+    int (*bias_grad)(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias);
+
+    /* sum = x + y + bias (x NULL: nothing; bias NULL: nothing; sum may be y); out = (sum - mean) rstd gamma + beta.
+     * epsilon 1e-5. */
+    int (*add_norm)(void *stream, size_t rows, size_t d, const void *x, const void *y, const void *bias, const void *gamma,
+                    const void *beta, void *sum, void *out, void *mean, void *rstd);
+    /* From dout: dsum, dgamma, dbeta. */
+    int (*add_norm_grad)(void *stream, size_t rows, size_t d, const void *dout, const void *sum, const void *gamma,
+                         const void *mean, const void *rstd, void *dsum, void *dgamma, void *dbeta);
+
+    /* qkv[rows, 3 heads dh], rows = batch seq; probs[batch, heads, seq, seq] = softmax(q k' / sqrt(dh));
+     * out[rows, heads dh] = probs v. */
+    int (*attention)(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *qkv, void *probs,
+                     void *out);
+    /* dprobs: scratch of the size of probs. */
+    int (*attention_grad)(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *dout,
+                          const void *qkv, const void *probs, void *dprobs, void *dqkv);
+
+    /* x = x + bias, y = activation(x); rows x n */
+    int (*bias_act)(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x, void *y);
+    /* dx = dy activation'(x), and dbias = column sums of dx; dx may be dy */
+    int (*bias_act_grad)(void *stream, int activation, size_t rows, size_t n, const void *dy, const void *x, void *dx,
+                         void *dbias);
+    /* y = tanh(y + bias), rows x n;  dx = dy (1 - y^2) */
+    int (*bias_tanh)(void *stream, size_t rows, size_t n, const void *bias, void *y);
+    int (*tanh_grad)(void *stream, size_t n, const void *dy, const void *y, void *dx);
+
+    /* y[r] = word[token[r]] + position[r mod seq] + type[0] (type NULL: none); tokens lie in [0, vocab). */
+    int (*embed)(void *stream, size_t rows, size_t seq, size_t d, const int32_t *token, const void *word,
+                 const void *position, const void *type, void *y);
+    /* Overwrites the whole tables dword[vocab,d], dposition[positions,d], dtype[types,d] (NULL if types is 0). */
+    int (*embed_grad)(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions, size_t types,
+                      const int32_t *token, const void *dy, void *dword, void *dposition, void *dtype);
+
+    /* loss = mean over rows of -log softmax(logits)[target]; dlogits = gradient of that mean.  Zero rows: loss 0. */
+    int (*cross_entropy)(void *stream, size_t rows, size_t classes, const void *logits, const int32_t *target,
+                         void *dlogits, double *loss);
+
+    int (*scale_copy)(void *stream, size_t n, double scale, const void *src, void *dst); /* scale 1 copies bits */
+    int (*add)(void *stream, size_t n, const void *src, void *dst);                      /* dst += src */
+    int (*zero)(void *stream, size_t n, void *dst);
+    int (*sgd)(void *stream, size_t n, double lr, const void *grad, void *weight); /* weight -= lr grad */
+};
+
+/* The reference: plain loops, sums in double whatever the dtype.  The fast one: OpenBLAS and vectorised loops. */
+extern const struct k_table k_ref_f32, k_ref_f64, k_cpu_f32;
+
+/* Loads the BLAS that k_cpu_f32 needs, one thread a call.  Call once, before the first use and from one thread.
+ * Returns NULL or, where it is missing, what to install. */
+const char *k_cpu_open(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,1 @@
+libparprof_a_SOURCES += %D%/kernels.h

@@ -1,0 +1,38 @@
+/* plan/mode.h -- how a training mode becomes a plan.  One file a mode, each ending in its descriptor. */
+#ifndef PLAN_MODE_H
+#define PLAN_MODE_H
+
+#include "plan/model.h"
+#include "plan/plan.h"
+
+enum overlap { OVERLAP_NONE, OVERLAP_BACKWARD, OVERLAPS };
+const char *overlap_name(unsigned overlap); /* "none" */
+
+/* What to plan. */
+struct shape {
+    const struct model *model;
+    uint32_t ranks, batch; /* batch: samples of all ranks together */
+    uint8_t overlap;       /* enum overlap */
+    uint8_t algo;          /* enum allreduce to lower to; ALLREDUCE_WHOLE leaves one gang */
+    uint64_t bucket_bytes, first_bucket_bytes;
+};
+
+/* Called in this order: check, build.  check says what is wrong with a shape, naming the option and a legal value. */
+struct mode {
+    const char *name, *summary;
+    bool has_buckets; /* whether options about buckets and overlap mean something */
+    bool (*check)(const struct shape *, GError **);
+    void (*build)(const struct shape *, struct plan *); /* a legal shape; plan is initialised, left unsealed */
+};
+
+extern const struct mode mode_single, mode_ddp;
+extern const struct mode *const modes[]; /* ends with NULL */
+const struct mode *mode_find(const char *name); /* NULL if there is none */
+
+/* check, build, lower, seal.  plan is uninitialised; on failure nothing is left in it. */
+bool plan_make(const struct mode *, const struct shape *, struct plan *, GError **);
+
+/* torch.chunk's rule: ceil(batch/ranks) each while it lasts; the last may get less, those after it none. */
+uint32_t chunk_size(uint32_t batch, uint32_t ranks, uint32_t rank);
+
+#endif

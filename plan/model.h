@@ -1,0 +1,118 @@
+/* plan/model.h -- a model: layers, their parameters, and what one costs.  Read from an INI file.
+ *
+ * Shapes: d = width, h = heads, f = feed-forward width, v = vocabulary, s = sequence length, c = classes,
+ * R = rows = samples x s.  Everything is row-major.  What a layer kind has (parameters, saved tensors, scratch, FLOPs)
+ * stands in layer.def once; plan and exec both read it there.
+ */
+#ifndef PLAN_MODEL_H
+#define PLAN_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <glib.h>
+
+enum layer_kind {
+#define LAYER(kind, ...) LAYER_##kind,
+#define PARAM(...)
+#define SAVED(...)
+#define END(kind)
+#include "plan/layer.def"
+#undef LAYER
+#undef PARAM
+#undef SAVED
+#undef END
+    LAYER_KINDS
+};
+
+/* SLOT_ATTENTION_QUERY_WEIGHT, ...: the parameters of a kind, counted from 0 in definition order. */
+/* SAVED_ATTENTION_QKV, ...: its saved tensors, counted from 0. */
+#define LAYER(kind, ...) enum {
+#define PARAM(kind, name, ...) SLOT_##kind##_##name,
+#define END(kind) SLOTS_##kind };
+#define SAVED(...)
+#include "plan/layer.def"
+#undef LAYER
+#undef PARAM
+#undef END
+#undef SAVED
+#define LAYER(kind, ...) enum {
+#define PARAM(...)
+#define SAVED(kind, name, ...) SAVED_##kind##_##name,
+#define END(kind) SAVEDS_##kind };
+#include "plan/layer.def"
+#undef LAYER
+#undef PARAM
+#undef END
+#undef SAVED
+
+enum dtype { DTYPE_F32, DTYPE_F64 };
+enum activation { ACT_GELU, ACT_RELU };
+enum task { TASK_TOKENS, TASK_CLASS }; /* a target for each position, or one for each sample */
+
+struct dims {
+    uint32_t layers, d, heads, ff, vocab;
+    uint32_t seq, positions; /* sequence length; rows of the position table, at least seq */
+    uint32_t token_types;    /* rows of the token-type table, 0: the model has none */
+    uint32_t classes;
+    uint8_t activation; /* enum activation */
+};
+
+struct param {
+    char *name; /* "layer0.attention.query.weight" */
+    uint32_t layer, slot;   /* slot: which of its layer kind's PARAM rows */
+    uint32_t rows, cols;    /* a vector has cols = 1 */
+    uint64_t numel, offset; /* elements; offset inside the layer's block of parameters */
+};
+
+struct layer {
+    char *name, *block;
+    uint8_t kind;                   /* enum layer_kind */
+    uint32_t first_param, n_params; /* definition order */
+    uint64_t numel;                 /* elements of the parameter block */
+};
+
+struct model {
+    char *name, *summary;
+    struct dims dims;
+    uint8_t dtype, task;
+    struct layer *layers;
+    struct param *params; /* definition order, as PyTorch's named_parameters */
+    uint32_t n_layers, n_params;
+    uint64_t numel;
+};
+
+/* What the command line lays over the file; 0 = as the file says. */
+struct model_override {
+    uint32_t layers, d, heads, ff, vocab, seq;
+    uint8_t dtype;
+};
+
+/* `name` is a built-in model's name or a file's path (it has a slash or ends in .ini).  Errors name file and line. */
+struct model *model_load(const char *name, const struct model_override *, GError **);
+struct model *model_parse(const char *text, const char *file, const struct model_override *, GError **);
+void model_free(struct model *);
+char **model_list(void); /* names of the built-in ones, sorted; g_strfreev */
+
+/* What layer.def says of a layer, evaluated for `samples` samples.  Counts are elements. */
+uint64_t layer_out_numel(const struct model *, uint32_t layer, uint32_t samples);
+uint64_t layer_scratch_numel(const struct model *, uint32_t layer, uint32_t samples);
+uint64_t layer_saved_numel(const struct model *, uint32_t layer, uint32_t samples); /* all pieces, each padded to 16 */
+uint64_t layer_saved_offset(const struct model *, uint32_t layer, uint32_t samples, unsigned piece); /* SAVED_kind_name */
+uint64_t layer_forward_flops(const struct model *, uint32_t layer, uint32_t samples);
+uint64_t layer_backward_flops(const struct model *, uint32_t layer, uint32_t samples);
+uint32_t layer_forward_kernels(const struct model *, uint32_t layer);
+uint32_t layer_backward_kernels(const struct model *, uint32_t layer);
+/* "attention d512 h8 s32 f32": equal shapes cost the same for equal rows. Caller frees. */
+char *layer_shape(const struct model *, uint32_t layer);
+
+/* Offset, in elements, of parameter `slot` (SLOT_kind_name) in its layer's block. */
+uint64_t layer_param_offset(const struct model *, uint32_t layer, unsigned slot);
+enum init { INIT_NORMAL, INIT_ZERO, INIT_ONE };
+enum init param_init(const struct model *, uint32_t param);
+
+size_t dtype_bytes(unsigned dtype);
+const char *dtype_name(unsigned dtype); /* "f32" */
+const char *layer_kind_name(unsigned kind); /* "attention" */
+
+#endif

@@ -1,0 +1,128 @@
+#include "plan/plan.h"
+
+#include <string.h>
+
+G_DEFINE_QUARK(parprof-plan, plan_error)
+
+/* Capacities, and the costs that exist, so that a key is stored once. */
+struct plan_index {
+    uint32_t ops, values, accesses, deps, gangs, gang_ops, costs;
+    GHashTable *cost_ids; /* struct cost_key * (owned) -> id + 1 */
+};
+
+/* Makes room for one more row. Growth by half keeps a plan of millions of ops near its own size. */
+#define GROW(array, n, capacity)                                                                             \
+    do {                                                                                                     \
+        if ((n) == (capacity)) {                                                                             \
+            (capacity) += (capacity) / 2 + 64;                                                               \
+            (array) = g_renew(__typeof__(*(array)), (array), (capacity));                                    \
+        }                                                                                                    \
+    } while (0)
+
+static void mark_end(struct plan *plan)
+{
+    plan->ops[plan->n_ops] = (struct op){.first_access = plan->n_accesses, .first_dep = plan->n_deps};
+}
+
+void plan_init(struct plan *plan)
+{
+    *plan = (struct plan){.index = g_new0(struct plan_index, 1)};
+    tables_init(&plan->t);
+    plan->index->cost_ids = g_hash_table_new_full(cost_key_hash, cost_key_equal, g_free, NULL);
+    GROW(plan->ops, plan->n_ops, plan->index->ops);
+    mark_end(plan);
+}
+
+void plan_release(struct plan *plan)
+{
+    if (plan->index)
+        g_hash_table_destroy(plan->index->cost_ids);
+    g_free(plan->index);
+    g_free(plan->ops);
+    g_free(plan->values);
+    g_free(plan->accesses);
+    g_free(plan->deps);
+    g_free(plan->gangs);
+    g_free(plan->gang_ops);
+    g_free(plan->costs);
+    g_free(plan->rank_share);
+    g_free(plan->rank_rows);
+    g_free(plan->order);
+    g_free(plan->place);
+    g_free(plan->arena_bytes);
+    tables_release(&plan->t);
+    *plan = (struct plan){0};
+}
+
+uint32_t plan_add_lane(struct plan *plan, const struct lane *lane)
+{
+    /* Lanes are few: no capacity is kept for them. */
+    plan->t.lanes = g_renew(struct lane, plan->t.lanes, plan->t.n_lanes + 1);
+    plan->t.lanes[plan->t.n_lanes] = *lane;
+    plan->t.lanes[plan->t.n_lanes].name = tables_intern(&plan->t, lane->name);
+    return plan->t.n_lanes++;
+}
+
+uint32_t plan_add_value(struct plan *plan, const struct value *value)
+{
+    GROW(plan->values, plan->n_values, plan->index->values);
+    struct value *v = &plan->values[plan->n_values];
+    *v = *value;
+    v->offset = 0;
+    v->root = plan->n_values;
+    return plan->n_values++;
+}
+
+uint32_t plan_add_view(struct plan *plan, uint32_t root, uint64_t offset, uint64_t bytes)
+{
+    GROW(plan->values, plan->n_values, plan->index->values);
+    struct value *v = &plan->values[plan->n_values];
+    *v = plan->values[root];
+    v->root = root;
+    v->offset = offset;
+    v->bytes = bytes;
+    return plan->n_values++;
+}
+
+uint32_t plan_add_cost(struct plan *plan, const struct cost_key *key)
+{
+    gpointer id;
+    if (g_hash_table_lookup_extended(plan->index->cost_ids, key, NULL, &id))
+        return GPOINTER_TO_UINT(id);
+    GROW(plan->costs, plan->n_costs, plan->index->costs);
+    struct cost_key own = *key;
+    own.shape = tables_intern(&plan->t, key->shape ? key->shape : "");
+    plan->costs[plan->n_costs] = own;
+    g_hash_table_insert(plan->index->cost_ids, g_memdup2(&own, sizeof own), GUINT_TO_POINTER(plan->n_costs));
+    return plan->n_costs++;
+}
+
+uint32_t plan_add_gang(struct plan *plan, uint32_t shift)
+{
+    GROW(plan->gangs, plan->n_gangs, plan->index->gangs);
+    plan->gangs[plan->n_gangs] = (struct gang){.shift = shift};
+    return plan->n_gangs++;
+}
+
+uint32_t plan_add_op(struct plan *plan, uint32_t lane, const struct op_tag *tag, uint32_t cost)
+{
+    struct op op = {*tag, lane, cost, plan->n_accesses, plan->n_deps};
+    plan->ops[plan->n_ops++] = op;
+    GROW(plan->ops, plan->n_ops, plan->index->ops);
+    mark_end(plan);
+    return plan->n_ops - 1;
+}
+
+void plan_access(struct plan *plan, uint32_t value, uint8_t mode)
+{
+    GROW(plan->accesses, plan->n_accesses, plan->index->accesses);
+    plan->accesses[plan->n_accesses++] = (struct access){value, mode};
+    mark_end(plan);
+}
+
+void plan_dep(struct plan *plan, uint32_t on)
+{
+    GROW(plan->deps, plan->n_deps, plan->index->deps);
+    plan->deps[plan->n_deps++] = on;
+    mark_end(plan);
+}

@@ -1,0 +1,140 @@
+/* plan/plan.h -- the DAG of one training step.
+ *
+ * A mode builds it, passes rewrite it, plan_seal proves it, engines read it.  Nothing after the builder knows
+ * which mode made it: an op names the values that it reads and writes, and that is all that running it needs.
+ * Ids are dense uint32_t.  Time does not occur here.
+ *
+ * Build: plan_init, then fill the tables (t.n_ranks, layers, params, buckets, mode, model), then lanes, values and ops in any order in which every id exists before it is used; accesses
+ * and dependencies are added to the op added last.  A lane runs its ops in the order they were added.
+ *
+ * Invariants, proved by plan_seal:
+ *  1 a dependency names an op of the same rank that was added before; what crosses ranks is a gang;
+ *  2 with each gang contracted to one node and each lane a chain, the graph has no cycle (no deadlock);
+ *  3 a gang has at least one member, at most one op a lane and one a rank, all of the same kind and bytes;
+ *  4 two accesses of one rank to overlapping bytes of a root, at least one of them a write, are ordered by a path of
+ *    ops of that rank;
+ *  5 nothing is read before it is written, except values that are live in;
+ *  6 an op accesses values of its own rank only; a view lies inside its root and is no view of a view;
+ *  7 an op runs on a lane of its kind's class; tag indexes (layer, bucket) exist.
+ * A step may be run after itself: all ops of a rank end before its next step starts.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stddef.h>
+
+#include "plan/cost.h"
+#include "plan/op.h"
+
+enum value_class {
+    VALUE_WEIGHT, /* a layer's parameters, in the layer's own memory order; index = layer */
+    VALUE_GRAD,   /* the same for their gradients */
+    VALUE_BUCKET, /* gradients packed for one all-reduce; index = bucket */
+    VALUE_INPUT,  /* tokens and targets of a rank's samples */
+    VALUE_ACT,    /* output of a layer; index = layer */
+    VALUE_SAVED,  /* what a layer's backward needs beside its input; index = layer */
+    VALUE_DELTA,  /* gradient by the output of a layer; index = layer */
+    VALUE_LOSS,   /* one double: the rank's mean loss over its samples */
+    VALUE_SCRATCH,
+    VALUE_CLASSES
+};
+const char *value_class_name(unsigned cls); /* "weight" */
+
+enum { VALUE_LIVE_IN = 1, VALUE_LIVE_OUT = 2 };
+enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_UPDATE = 3 };
+
+/* A storage cell of one rank, or a byte range of one. */
+struct value {
+    uint64_t offset, bytes; /* offset inside the root; 0 for a root */
+    uint32_t root;          /* itself for a root */
+    uint32_t rank, index, micro;
+    uint8_t cls, flags; /* a view has its root's */
+};
+
+struct access {
+    uint32_t value;
+    uint8_t mode;
+};
+
+/* Members in rank order are gang_ops[first .. first + n), filled by plan_seal from the ops' tags.  In an EXCHANGE gang member i receives what member
+ * (i - shift) mod n sends. */
+struct gang {
+    uint32_t first, n, shift;
+};
+
+/* Accesses of op i are accesses[ops[i].first_access .. ops[i+1].first_access), deps likewise: there is one op more
+ * than n_ops, the end mark.  The order of accesses is the kind's contract with whoever runs it:
+ *   INPUT   write input
+ *   FWD     read weight, read act (input of the first layer: the tokens), write act, write saved, write scratch
+ *   LOSS    read act (logits), read input, write delta, write loss
+ *   BWD     read weight, read act (input), read saved, read delta, write delta (none at the first layer), write grad,
+ *           write scratch
+ *   PACK    (read grad view, write bucket view) for each parameter, in bucket order
+ *   UNPACK  (read bucket view, write grad view) for each parameter, in bucket order
+ *   OPTIM   (update weight, read grad) for each layer
+ *   ALLREDUCE  update bucket
+ *   EXCHANGE   read the range sent, write the range received;  EXCHANGE_ADD  read ..., update ...
+ * FWD and BWD of one layer each. */
+struct op {
+    struct op_tag tag;
+    uint32_t lane, cost; /* cost: index of costs */
+    uint32_t first_access, first_dep;
+};
+
+struct plan {
+    struct tables t;
+    uint32_t n_ops, n_values, n_accesses, n_deps, n_gangs, n_gang_ops, n_costs, n_colls;
+    struct op *ops;
+    struct value *values;
+    struct access *accesses;
+    uint32_t *deps;
+    struct gang *gangs;
+    uint32_t *gang_ops;
+    struct cost_key *costs;
+    double *rank_share;  /* per rank: its part of the samples of a step, what PACK multiplies by; sums to 1 */
+    uint32_t *rank_rows; /* per rank: samples of a step */
+    uint32_t *order;     /* sealed: a topological order of the ops, members of a gang adjacent */
+    uint64_t *place;     /* placed: per root value, offset in its rank's arena (unused for views) */
+    uint64_t *arena_bytes; /* placed: per rank */
+    bool sealed;
+    struct plan_index *index; /* builder's hash of costs and growth of the arrays; private */
+};
+
+void plan_init(struct plan *);
+void plan_release(struct plan *); /* safe on a plan that is partly built */
+
+uint32_t plan_add_lane(struct plan *, const struct lane *); /* copies the name */
+uint32_t plan_add_value(struct plan *, const struct value *); /* a root: offset and root are set here */
+uint32_t plan_add_view(struct plan *, uint32_t root, uint64_t offset, uint64_t bytes);
+uint32_t plan_add_cost(struct plan *, const struct cost_key *); /* an equal key gives the id it has */
+uint32_t plan_add_gang(struct plan *, uint32_t shift); /* ops join it by their tag.gang */
+uint32_t plan_add_op(struct plan *, uint32_t lane, const struct op_tag *, uint32_t cost);
+void plan_access(struct plan *, uint32_t value, uint8_t mode);
+void plan_dep(struct plan *, uint32_t on);
+
+/* Replaces each ALLREDUCE gang by hops of `algo`, 2(n-1) EXCHANGE gangs of the n ranks for the ring (Thakur et al.
+ * 2005; chunk c is bytes [c*len/n, (c+1)*len/n) in whole elements of elem_bytes).  Every rank ends with the same bits:
+ * a chunk is summed once, in ring order, then copied.  `from` is unsealed, `to` uninitialised; a gang of one vanishes
+ * into its dependencies. */
+bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t elem_bytes, struct plan *to, GError **);
+
+/* Proves the invariants and fills `order`.  On failure the error names the first offending op. */
+bool plan_seal(struct plan *, GError **);
+
+/* Fills place and arena_bytes (64-byte aligned).  Separate from sealing: the simulator needs no addresses. */
+void plan_place(struct plan *);
+/* Bytes of rank's values by class, roots only; out has VALUE_CLASSES entries. */
+void plan_memory(const struct plan *, uint32_t rank, uint64_t *out);
+
+/* "op 17 (B layer3.attention, rank 1)": how every message names an op.  Caller frees. */
+char *plan_op_text(const struct plan *, uint32_t op);
+
+/* Writers: what `parprof plan` prints, doc/formats.md.  Append to out. */
+void plan_write_table(const struct plan *, GString *out);
+void plan_write_json(const struct plan *, GString *out);
+
+#define PLAN_ERROR (plan_error_quark())
+GQuark plan_error_quark(void);
+enum { PLAN_ERROR_INVALID, PLAN_ERROR_INPUT };
+
+#endif

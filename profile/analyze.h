@@ -1,0 +1,43 @@
+/* profile/analyze.h -- what a trace says, by definitions that sum exactly.
+ *
+ * Half-open integer-ns intervals.  U(c) is the union of compute spans of a rank in a step, U(m) of communication, U(x) of
+ * copies.  The window of a rank in a step runs from its first start to its last end.
+ *   compute = |U(c)|; exposed_comm = |U(m) - U(c)|; exposed_copy = |U(x) - U(c) - U(m)|; idle = the rest of the window
+ * (the partition of TraceLens, AMD).  compute + exposed_comm + exposed_copy + idle = window, asserted.
+ */
+#ifndef PROFILE_ANALYZE_H
+#define PROFILE_ANALYZE_H
+
+#include "profile/trace.h"
+
+struct partition {
+    int64_t compute_ns, exposed_comm_ns, exposed_copy_ns, idle_ns, window_ns;
+    int64_t comm_ns, hidden_comm_ns; /* |U(m)|, |U(m) and U(c)|: comm = hidden + exposed */
+};
+
+/* A bucket's all-reduce on the rank where it ends last, in the median step; from the start of that rank's backward. */
+struct bucket_times {
+    int64_t ready_ns;  /* its last gradient is packed */
+    int64_t launch_ns; /* ... and every bucket before it is launched (PyTorch launches in order) */
+    int64_t start_ns, end_ns;
+    int64_t hidden_ns, exposed_ns; /* of [start, end): beside compute, or not */
+};
+
+struct analysis {
+    uint32_t n_steps, n_ranks, n_buckets;
+    struct partition *partition; /* [step * n_ranks + rank] */
+    int64_t *step_ns;            /* per step: from the first start to the last end of all ranks */
+    uint32_t median_step;        /* whose step_ns is the (lower) median */
+    uint32_t slowest_rank;       /* of the median step: the longest window; the lowest rank among equals */
+    int64_t median_ns, min_ns, max_ns; /* of step_ns; median as in statistics, mean of the middle two */
+    int64_t ci95_ns[2];          /* of the median, by order statistics (binomial); min and max when n < 6 */
+    int64_t phase_ns[PHASES];    /* busy time by phase of the slowest rank in the median step */
+    int64_t backward_start_ns, backward_end_ns; /* of that rank: first BWD start, last BWD or PACK end; absolute */
+    struct bucket_times *buckets;
+};
+
+/* False with an error when the trace has no complete step. */
+bool analyze(const struct trace *, struct analysis *, GError **);
+void analysis_release(struct analysis *);
+
+#endif

@@ -1,0 +1,1 @@
+libparprof_a_SOURCES += %D%/clock.h %D%/trace.h %D%/analyze.h %D%/report.h %D%/export.h %D%/json.h

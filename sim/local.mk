@@ -1,0 +1,1 @@
+libparprof_a_SOURCES += %D%/sim.h %D%/cluster.h %D%/cost-model.h

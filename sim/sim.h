@@ -1,0 +1,20 @@
+/* sim/sim.h -- predicts a plan's timeline.
+ * Each op starts when its dependencies, its lane and, in a gang, every member are ready; a gang ends together.  One
+ * sweep over the sealed order; integer nanoseconds. */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include "plan/engine.h"
+#include "plan/plan.h"
+
+extern const struct engine sim_engine; /* one step: replays of a step are joined, so all are alike */
+
+/* The sweep alone, for what-if loops.  Prepared once from a sealed plan, timed as often as costs change. */
+struct sweep;
+struct sweep *sweep_new(const struct plan *);
+void sweep_free(struct sweep *);
+/* cost_ns[i] is the duration of plan cost i.  Fills start and end, indexed by op (either may be NULL), and returns the
+ * makespan.  A member of a gang starts when it is ready itself: its span includes waiting for its peers. */
+int64_t sweep_time(struct sweep *, const int64_t *cost_ns, int64_t *start_ns, int64_t *end_ns);
+
+#endif

@@ -1,0 +1,54 @@
+#!/bin/sh
+# Who may include whom, and each foreign library's one door.  HACKING.md explains both.
+cd "${srcdir:-.}" || exit 99
+rooms='
+plan:
+kernels:
+profile:plan/op.h plan/cost.h
+sim:plan profile/trace.h
+exec:plan kernels profile/trace.h profile/clock.h
+viz:plan/op.h profile
+cli:plan kernels profile sim exec viz
+'
+doors='
+cairo:viz/draw-cairo.c
+pango:viz/draw-cairo.c
+cblas:kernels/cpu/blas.c
+'
+files() {
+    find "$1" \( -name '*.[ch]' -o -name '*.cu' -o -name '*.def' \) | sort
+}
+n=0 bad=0
+wrong() {
+    bad=$((bad + 1))
+    echo "# $1"
+}
+for room in plan kernels profile sim exec viz cli; do
+    allowed=$(printf '%s\n' "$rooms" | sed -n "s/^$room://p")
+    for f in $(files "$room"); do
+        for inc in $(sed -n 's/^[ \t]*#[ \t]*include[ \t]*"\([^"]*\)".*/\1/p' "$f"); do
+            n=$((n + 1))
+            case " $room $allowed config.h " in
+            *" ${inc%%/*} "* | *" $inc "*) ;;
+            *) wrong "$f: $room may not include $inc" ;;
+            esac
+        done
+    done
+done
+for f in main.c $(for room in plan kernels profile sim exec viz cli; do files "$room"; done); do
+    for inc in $(sed -n 's/^[ \t]*#[ \t]*include[ \t]*<\([^>]*\)>.*/\1/p' "$f"); do
+        n=$((n + 1))
+        for door in $doors; do
+            case $inc in
+            *"${door%%:*}"*) [ "$f" = "${door#*:}" ] || wrong "$f: $inc may only be included by ${door#*:}" ;;
+            esac
+        done
+    done
+done
+echo 1..1
+if [ "$n" -gt 0 ] && [ "$bad" -eq 0 ]; then
+    echo "ok 1 - $n includes respect the rooms and the doors"
+else
+    echo "not ok 1 - $bad of $n includes cross a wall"
+    exit 1
+fi

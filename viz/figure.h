@@ -1,0 +1,36 @@
+/* viz/figure.h -- figures of traces.  One file a kind, each ending in its descriptor. */
+#ifndef VIZ_FIGURE_H
+#define VIZ_FIGURE_H
+
+#include "profile/analyze.h"
+#include "profile/trace.h"
+#include "viz/draw.h"
+
+struct figure_input {
+    const struct trace *trace;
+    const struct analysis *analysis;
+    const struct trace *unoverlapped; /* the same step without overlap, to compare with; may be NULL */
+    const struct analysis *unoverlapped_analysis;
+};
+
+struct figure_options {
+    double width, height; /* px; 1280 x 720 */
+    const char *caption;  /* extra text of the caption, may be NULL */
+};
+
+struct figure {
+    const char *name, *summary;
+    /* Draws onto a canvas that is begun.  False: the input lacks what the figure needs, and why. */
+    bool (*draw)(const struct figure_input *, const struct figure_options *, const struct draw_ops *, struct draw *,
+                 GError **);
+};
+
+extern const struct figure figure_timeline;
+extern const struct figure *const figures[]; /* ends with NULL */
+const struct figure *figure_find(const char *name);
+
+/* begin, draw, finish: the whole file's bytes. */
+GBytes *figure_render(const struct figure *, const struct figure_input *, const struct figure_options *,
+                      const struct draw_ops *, GError **);
+
+#endif

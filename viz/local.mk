@@ -1,0 +1,1 @@
+libparprof_a_SOURCES += %D%/draw.h %D%/figure.h
