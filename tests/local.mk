@@ -10,9 +10,9 @@ AM_TESTS_ENVIRONMENT = \
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
 UNIT_TESTS =
-SHELL_TESTS = %D%/layering.sh
+SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh
 LDADD = $(CORE_LIBS)
