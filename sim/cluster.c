@@ -1,12 +1,11 @@
 #include "sim/cluster.h"
 
-#include <string.h>
-
 #include "plan/ini.h"
 
 static bool read_cluster(struct ini *ini, struct cluster *c, GError **error)
 {
-    return ini_string(ini, "cluster", "summary", "", &c->summary, error) &&
+    return ini_string(ini, "cluster", "name", NULL, &c->name, error) &&
+           ini_string(ini, "cluster", "summary", "", &c->summary, error) &&
            ini_string(ini, "cluster", "source", NULL, &c->source, error) &&
            ini_uint(ini, "cluster", "devices", 1, 65536, NULL, &c->devices, error);
 }
@@ -14,10 +13,10 @@ static bool read_cluster(struct ini *ini, struct cluster *c, GError **error)
 /* The ranges are wide, but keep any price of a sane plan far from overflow. */
 static bool read_device(struct ini *ini, struct cluster *c, GError **error)
 {
-    return ini_double(ini, "device", "f32_tflops", 1e-6, 1e9, NULL, &c->f32_tflops, error) &&
-           ini_double(ini, "device", "f64_tflops", 1e-6, 1e9, NULL, &c->f64_tflops, error) &&
-           ini_double(ini, "device", "memory_gbs", 1e-6, 1e9, NULL, &c->memory_gbs, error) &&
-           ini_double(ini, "device", "launch_us", 0, 1e9, NULL, &c->launch_us, error) &&
+    return ini_double(ini, "device", "f32-tflops", 1e-6, 1e9, NULL, &c->f32_tflops, error) &&
+           ini_double(ini, "device", "f64-tflops", 1e-6, 1e9, NULL, &c->f64_tflops, error) &&
+           ini_double(ini, "device", "memory-gbs", 1e-6, 1e9, NULL, &c->memory_gbs, error) &&
+           ini_double(ini, "device", "launch-us", 0, 1e9, NULL, &c->launch_us, error) &&
            ini_double(ini, "device", "efficiency", 1e-6, 1, NULL, &c->efficiency, error);
 }
 
@@ -27,22 +26,12 @@ static bool read_link(struct ini *ini, struct cluster *c, GError **error)
            ini_double(ini, "link", "us", 0, 1e9, NULL, &c->link_us, error);
 }
 
-/* "a100x4" of "sim/clusters/a100x4.ini" */
-static char *stem(const char *file)
-{
-    char *name = g_path_get_basename(file);
-    if (g_str_has_suffix(name, ".ini"))
-        name[strlen(name) - strlen(".ini")] = '\0';
-    return name;
-}
-
 /* Takes ini, which may be NULL with the error set. */
-static struct cluster *cluster_read(struct ini *ini, const char *file, GError **error)
+static struct cluster *cluster_read(struct ini *ini, GError **error)
 {
     if (!ini)
         return NULL;
     struct cluster *c = g_new0(struct cluster, 1);
-    c->name = stem(file);
     bool good = read_cluster(ini, c, error) && read_device(ini, c, error) && read_link(ini, c, error) &&
                 ini_done(ini, error);
     ini_free(ini);
@@ -54,12 +43,12 @@ static struct cluster *cluster_read(struct ini *ini, const char *file, GError **
 
 struct cluster *cluster_load(const char *name, GError **error)
 {
-    return cluster_read(ini_load("clusters", name, error), name, error);
+    return cluster_read(ini_load("clusters", name, error), error);
 }
 
 struct cluster *cluster_parse(const char *text, const char *file, GError **error)
 {
-    return cluster_read(ini_parse(text, file, error), file, error);
+    return cluster_read(ini_parse(text, file, error), error);
 }
 
 void cluster_free(struct cluster *c)
