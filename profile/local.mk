@@ -1,1 +1,2 @@
-libparprof_a_SOURCES += %D%/clock.h %D%/trace.h %D%/analyze.h %D%/report.h %D%/export.h %D%/json.h
+libparprof_a_SOURCES += %D%/clock.h %D%/trace.h %D%/analyze.h %D%/report.h %D%/export.h %D%/json.h \
+	%D%/trace.c %D%/costs.c
