@@ -21,6 +21,7 @@ struct bucket_times {
     int64_t launch_ns; /* ... and every bucket before it is launched (PyTorch launches in order) */
     int64_t start_ns, end_ns;
     int64_t hidden_ns, exposed_ns; /* of [start, end): beside compute, or not */
+    uint32_t rank;                 /* where it ends last, the lowest among equals; OP_NONE: not reduced, no times */
 };
 
 struct analysis {
@@ -36,8 +37,18 @@ struct analysis {
     struct bucket_times *buckets;
 };
 
-/* False with an error when the trace has no complete step. */
+/* False with an error, and nothing to release, when the trace has no complete step.  A span of no op counts to the step
+ * of the span before it on its lane. */
 bool analyze(const struct trace *, struct analysis *, GError **);
 void analysis_release(struct analysis *);
+
+/* Of n >= 1 ascending samples: the median (the mean of the middle two, rounded down), and the innermost symmetric pair
+ * of order statistics that holds it with at least 95 %; the extremes where n < 6, of which no pair does. */
+int64_t samples_median(const int64_t *sorted, uint32_t n);
+void samples_ci95(const int64_t *sorted, uint32_t n, int64_t *ci95);
+
+#define ANALYZE_ERROR (analyze_error_quark())
+GQuark analyze_error_quark(void);
+enum { ANALYZE_ERROR_EMPTY, ANALYZE_ERROR_INVALID };
 
 #endif
