@@ -18,3 +18,5 @@ EXTRA_DIST += $(SHELL_TESTS)
 LDADD = $(CORE_LIBS)
 UNIT_TESTS += %D%/t-trace
 UNIT_TESTS += %D%/t-analyze
+UNIT_TESTS += %D%/t-report
+UNIT_TESTS += %D%/t-export
