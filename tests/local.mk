@@ -15,6 +15,7 @@ UNIT_TESTS += %D%/t-cluster
 UNIT_TESTS += %D%/t-cost
 UNIT_TESTS += %D%/t-sim
 UNIT_TESTS += %D%/t-sweep
+UNIT_TESTS += %D%/t-kernels
 SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
@@ -31,3 +32,4 @@ UNIT_TESTS += %D%/t-trace
 UNIT_TESTS += %D%/t-analyze
 UNIT_TESTS += %D%/t-report
 UNIT_TESTS += %D%/t-export
+EXTRA_PROGRAMS += %D%/bench-compute
