@@ -1,6 +1,6 @@
 libparprof_a_SOURCES += %D%/op.def %D%/layer.def \
 	%D%/op.h %D%/cost.h %D%/plan.h %D%/model.h %D%/mode.h %D%/bucket.h %D%/engine.h %D%/ini.h \
-	%D%/op.c %D%/plan.c %D%/cost.c %D%/ini.c %D%/layer.c %D%/model.c %D%/bucket.c
+	%D%/op.c %D%/plan.c %D%/cost.c %D%/ini.c %D%/layer.c %D%/model.c %D%/bucket.c %D%/engine.c
 
 # Data built into the program: every room adds its files to DATA_FILES and to data.gresource.xml.
 DATA_FILES = data.gresource.xml %D%/models/bert-base.ini %D%/models/mini.ini
