@@ -7,6 +7,7 @@
 #ifndef PLAN_MODEL_H
 #define PLAN_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -82,13 +83,22 @@ struct model {
     uint64_t numel;
 };
 
-/* What the command line lays over the file; 0 = as the file says. */
+/* What the command line lays over the file; 0 = as the file says.  A longer sequence than the position table has rows
+ * makes the table grow with it; in the file itself that is an error.  No size drags another along: --d-model keeps the
+ * heads and the feed-forward width, and is refused if the heads do not divide it.  dtype: f32 unless laid over. */
 struct model_override {
     uint32_t layers, d, heads, ff, vocab, seq;
     uint8_t dtype;
 };
 
-/* `name` is a built-in model's name or a file's path (it has a slash or ends in .ini).  Errors name file and line. */
+/* `name` is a built-in model's name or a file's path (it has a slash or ends in .ini).  Errors name file and line, or the
+ * option that laid a wrong size over the file.
+ *
+ * The file: a group [model] with name, summary, task (tokens or class), layers, d-model, heads, ff, vocab, seq-len,
+ * positions, activation (gelu or relu), maybe token-types, and classes if the task is class.  Then, in order, one group a
+ * run of layers; its name becomes the layer's.  Its only key is kind: embedding; encoder, which stands for `layers` pairs
+ * of an attention and a feed-forward layer, "layer0.attention", "layer0.feed_forward" and so on; then head, or pooler and
+ * classifier, as the task demands. */
 struct model *model_load(const char *name, const struct model_override *, GError **);
 struct model *model_parse(const char *text, const char *file, const struct model_override *, GError **);
 void model_free(struct model *);
@@ -106,10 +116,23 @@ uint32_t layer_backward_kernels(const struct model *, uint32_t layer);
 /* "attention d512 h8 s32 f32": equal shapes cost the same for equal rows. Caller frees. */
 char *layer_shape(const struct model *, uint32_t layer);
 
+/* A PARAM row of layer.def, evaluated. */
+enum init { INIT_NORMAL, INIT_ZERO, INIT_ONE };
+struct slot {
+    const char *name;
+    uint32_t rows, cols; /* a product of 0: the model has no such parameter */
+    uint8_t place, init; /* its turn in the layer's block; enum init */
+};
+#define LAYER_SLOTS_MAX 16
+unsigned layer_slots(const struct model *, unsigned kind, struct slot *slots); /* in definition order; how many */
+
 /* Offset, in elements, of parameter `slot` (SLOT_kind_name) in its layer's block. */
 uint64_t layer_param_offset(const struct model *, uint32_t layer, unsigned slot);
-enum init { INIT_NORMAL, INIT_ZERO, INIT_ONE };
 enum init param_init(const struct model *, uint32_t param);
+
+/* Whether no size in bytes and no FLOP count of a step on `samples` samples comes near the range of its type: the
+ * layers' sum of layer.def's numbers is below 2^58, the rows below 2^31. */
+bool model_fits(const struct model *, uint32_t samples);
 
 size_t dtype_bytes(unsigned dtype);
 const char *dtype_name(unsigned dtype); /* "f32" */

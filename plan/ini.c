@@ -1,0 +1,359 @@
+#include "plan/ini.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <gio/gio.h>
+
+G_DEFINE_QUARK(parprof - ini, ini_error)
+
+/* Far above any model or cluster, and small enough that looking keys up one by one stays cheap. */
+#define TEXT_MAX ((gsize)64 << 10)
+
+/* A group's own line has no key. */
+struct entry {
+    char *group, *key;
+    unsigned line;
+    bool used;
+};
+
+struct ini {
+    char *file;
+    GKeyFile *values;
+    GArray *entries; /* of struct entry, in file order */
+};
+
+/* Of the generated plan/resources.c. */
+G_GNUC_INTERNAL void parprof_data_register_resource(void);
+
+static void register_data(void)
+{
+    static gsize once;
+    if (g_once_init_enter(&once)) {
+        parprof_data_register_resource();
+        g_once_init_leave(&once, 1);
+    }
+}
+
+static void clear_entry(gpointer data)
+{
+    struct entry *e = data;
+    g_free(e->group);
+    g_free(e->key);
+}
+
+static struct entry *find(const struct ini *ini, const char *group, const char *key)
+{
+    for (guint i = 0; group && i < ini->entries->len; i++) {
+        struct entry *e = &g_array_index(ini->entries, struct entry, i);
+        if (strcmp(e->group, group) == 0 && g_strcmp0(e->key, key) == 0)
+            return e;
+    }
+    return NULL;
+}
+
+static void fail_line(const struct ini *ini, unsigned line, GError **error, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+
+static void fail_line(const struct ini *ini, unsigned line, GError **error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *what = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(error, INI_ERROR, 0, "%s:%u: %s", ini->file, line, what);
+}
+
+void ini_error(const struct ini *ini, const char *group, const char *key, GError **error, const char *format,
+               ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *what = g_strdup_vprintf(format, args);
+    va_end(args);
+    const struct entry *e = find(ini, group, key);
+    if (!e)
+        e = find(ini, group, NULL);
+    if (e)
+        fail_line(ini, e->line, error, "%s", what);
+    else
+        g_set_error(error, INI_ERROR, 0, "%s: %s", ini->file, what);
+}
+
+static bool is_word(const char *s)
+{
+    return *s && s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] == '\0';
+}
+
+/* One line that is neither blank nor a comment; group is that of the lines before and after it. */
+static bool scan_line(struct ini *ini, char *line, unsigned number, const char **group, GError **error)
+{
+    for (const char *c = line; *c; c++)
+        if (!g_ascii_isprint(*c) && *c != '\t') {
+            fail_line(ini, number, error, "byte 0x%02x, outside comments only printable ASCII is allowed",
+                      (unsigned char)*c);
+            return false;
+        }
+    struct entry entry = {.line = number};
+    char *equals = strchr(line, '=');
+    gsize length = strlen(line);
+    if (line[0] == '[' && line[length - 1] == ']') {
+        line[length - 1] = '\0';
+        entry.group = line + 1;
+    } else if (equals && *group) {
+        *equals = '\0';
+        entry.group = (char *)*group;
+        entry.key = g_strchomp(line);
+    } else {
+        fail_line(ini, number, error,
+                  equals ? "'%s' stands before the first [group], move it into one"
+                         : "'%s' is neither [group], key = value nor # comment",
+                  line);
+        return false;
+    }
+    const char *word = entry.key ? entry.key : entry.group;
+    if (!is_word(word)) {
+        fail_line(ini, number, error, "'%s' is no name, write it in letters, digits, - and _", word);
+        return false;
+    }
+    const struct entry *twin = find(ini, entry.group, entry.key);
+    if (twin) {
+        fail_line(ini, number, error, "%s '%s' stands on line %u already, remove one",
+                  entry.key ? "key" : "group", word, twin->line);
+        return false;
+    }
+    entry.group = g_strdup(entry.group);
+    entry.key = g_strdup(entry.key);
+    g_array_append_val(ini->entries, entry);
+    *group = entry.group;
+    return true;
+}
+
+static bool scan(struct ini *ini, const char *text, GError **error)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    const char *group = NULL;
+    for (unsigned i = 0; lines[i]; i++) {
+        char *line = g_strstrip(lines[i]);
+        if (*line && *line != '#' && !scan_line(ini, line, i + 1, &group, error))
+            return false;
+    }
+    return true;
+}
+
+struct ini *ini_parse(const char *text, const char *file, GError **error)
+{
+    struct ini *ini = g_new0(struct ini, 1);
+    ini->file = g_strdup(file);
+    ini->values = g_key_file_new();
+    ini->entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
+    g_array_set_clear_func(ini->entries, clear_entry);
+    g_autoptr(GError) cause = NULL;
+    bool ok = false;
+    if (strlen(text) > TEXT_MAX)
+        ini_error(ini, NULL, NULL, error, "more than %u KiB, is this the right file?",
+                  (unsigned)(TEXT_MAX >> 10));
+    else if (!scan(ini, text, error))
+        ;
+    else if (ini->entries->len == 0)
+        ini_error(ini, NULL, NULL, error, "holds nothing, is this the right file?");
+    else if (!g_key_file_load_from_data(ini->values, text, (gsize)-1, G_KEY_FILE_NONE, &cause))
+        ini_error(ini, NULL, NULL, error, "%s", cause->message);
+    else
+        ok = true;
+    if (!ok)
+        g_clear_pointer(&ini, ini_free);
+    return ini;
+}
+
+static char *read_file(const char *name, GError **error)
+{
+    FILE *f = fopen(name, "rb");
+    if (!f) {
+        g_set_error(error, INI_ERROR, 0, "%s: cannot open: %s", name, g_strerror(errno));
+        return NULL;
+    }
+    char *text = g_malloc(TEXT_MAX + 2);
+    gsize n = fread(text, 1, TEXT_MAX + 1, f);
+    text[n] = '\0';
+    if (ferror(f)) {
+        g_set_error(error, INI_ERROR, 0, "%s: cannot read: %s", name, g_strerror(errno));
+        g_clear_pointer(&text, g_free);
+    } else if (strlen(text) != n) {
+        g_set_error(error, INI_ERROR, 0, "%s: holds a zero byte, is this the right file?", name);
+        g_clear_pointer(&text, g_free);
+    }
+    fclose(f);
+    return text;
+}
+
+struct ini *ini_load(const char *dir, const char *name, GError **error)
+{
+    if (strchr(name, '/') || g_str_has_suffix(name, ".ini")) {
+        g_autofree char *text = read_file(name, error);
+        return text ? ini_parse(text, name, error) : NULL;
+    }
+    register_data();
+    g_autofree char *file = g_strconcat(name, ".ini", NULL);
+    g_autofree char *path = g_strconcat("/parprof/", dir, "/", file, NULL);
+    g_autoptr(GBytes) bytes = g_resources_lookup_data(path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+    if (!bytes) {
+        g_auto(GStrv) names = ini_list(dir);
+        g_autofree char *list = g_strjoinv(", ", names);
+        g_set_error(error, INI_ERROR, 0,
+                    "no '%s' among the built-in %s, have %s; a file's name has a / or ends in .ini", name,
+                    dir, list);
+        return NULL;
+    }
+    gsize n;
+    const char *data = g_bytes_get_data(bytes, &n);
+    g_autofree char *text = g_strndup(data, n);
+    return ini_parse(text, file, error);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char **ini_list(const char *dir)
+{
+    register_data();
+    g_autofree char *path = g_strconcat("/parprof/", dir, NULL);
+    char **names = g_resources_enumerate_children(path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+    if (!names)
+        return g_new0(char *, 1);
+    for (char **name = names; *name; name++)
+        if (g_str_has_suffix(*name, ".ini"))
+            (*name)[strlen(*name) - 4] = '\0';
+    qsort(names, g_strv_length(names), sizeof *names, by_name);
+    return names;
+}
+
+void ini_free(struct ini *ini)
+{
+    if (!ini)
+        return;
+    g_free(ini->file);
+    g_key_file_free(ini->values);
+    g_array_unref(ini->entries);
+    g_free(ini);
+}
+
+char **ini_groups(const struct ini *ini)
+{
+    return g_key_file_get_groups(ini->values, NULL);
+}
+
+bool ini_has(const struct ini *ini, const char *group, const char *key)
+{
+    return find(ini, group, key) != NULL;
+}
+
+/* The value, which the caller frees.  Missing: NULL, with the error set unless there is a fallback. */
+static char *take(struct ini *ini, const char *group, const char *key, bool fallback, GError **error)
+{
+    struct entry *g = find(ini, group, NULL), *e = find(ini, group, key);
+    if (g)
+        g->used = true;
+    if (e) {
+        e->used = true;
+        return g_key_file_get_value(ini->values, group, key, NULL);
+    }
+    if (!fallback && g)
+        ini_error(ini, group, NULL, error, "[%s] has no key '%s', add it", group, key);
+    else if (!fallback)
+        ini_error(ini, NULL, NULL, error, "there is no group [%s], add it", group);
+    return NULL;
+}
+
+bool ini_uint(struct ini *ini, const char *group, const char *key, uint32_t min, uint32_t max,
+              const uint32_t *fallback, uint32_t *out, GError **error)
+{
+    g_autofree char *text = take(ini, group, key, fallback, error);
+    if (!text) {
+        if (fallback)
+            *out = *fallback;
+        return fallback;
+    }
+    guint64 number;
+    if (!g_ascii_string_to_unsigned(text, 10, min, max, &number, NULL)) {
+        ini_error(ini, group, key, error, "%s is '%s', write a whole number from %u to %u", key, text, min,
+                  max);
+        return false;
+    }
+    *out = (uint32_t)number;
+    return true;
+}
+
+bool ini_double(struct ini *ini, const char *group, const char *key, double min, double max,
+                const double *fallback, double *out, GError **error)
+{
+    g_autofree char *text = take(ini, group, key, fallback, error);
+    if (!text) {
+        if (fallback)
+            *out = *fallback;
+        return fallback;
+    }
+    char *end;
+    double number = g_ascii_strtod(text, &end);
+    /* The set of characters keeps out what strtod takes besides decimal numbers: inf, nan, 0x10. */
+    if (!*text || text[strspn(text, "0123456789+-.eE")] || *end || !(number >= min && number <= max)) {
+        char low[G_ASCII_DTOSTR_BUF_SIZE], high[G_ASCII_DTOSTR_BUF_SIZE];
+        g_ascii_formatd(low, sizeof low, "%g", min);
+        g_ascii_formatd(high, sizeof high, "%g", max);
+        ini_error(ini, group, key, error, "%s is '%s', write a number from %s to %s", key, text, low, high);
+        return false;
+    }
+    *out = number;
+    return true;
+}
+
+bool ini_string(struct ini *ini, const char *group, const char *key, const char *fallback, char **out,
+                GError **error)
+{
+    char *text = take(ini, group, key, fallback, error);
+    if (text && !*text) {
+        ini_error(ini, group, key, error, "%s is empty, write something after the =", key);
+        g_free(text);
+        return false;
+    }
+    *out = text ? text : g_strdup(fallback);
+    return *out;
+}
+
+bool ini_choice(struct ini *ini, const char *group, const char *key, const char *const *names,
+                const unsigned *fallback, unsigned *out, GError **error)
+{
+    g_autofree char *text = take(ini, group, key, fallback, error);
+    if (!text) {
+        if (fallback)
+            *out = *fallback;
+        return fallback;
+    }
+    for (unsigned i = 0; names[i]; i++)
+        if (strcmp(names[i], text) == 0) {
+            *out = i;
+            return true;
+        }
+    g_autofree char *list = g_strjoinv(", ", (char **)names);
+    ini_error(ini, group, key, error, "%s is '%s', write one of %s", key, text, list);
+    return false;
+}
+
+bool ini_done(struct ini *ini, GError **error)
+{
+    for (guint i = 0; i < ini->entries->len; i++) {
+        const struct entry *e = &g_array_index(ini->entries, struct entry, i);
+        if (e->used)
+            continue;
+        if (e->key)
+            fail_line(ini, e->line, error, "unknown key '%s' in [%s], remove it", e->key, e->group);
+        else
+            fail_line(ini, e->line, error, "unknown group [%s], remove it", e->group);
+        return false;
+    }
+    return true;
+}

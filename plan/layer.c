@@ -1,0 +1,195 @@
+#include "plan/model.h"
+
+/* The names that the expressions of layer.def use. */
+#define VARIABLES(type, model, samples)                                                                      \
+    const struct dims *const dims = &(model)->dims;                                                          \
+    const type B = (samples), s = dims->seq, R = B * s, d = dims->d, h = dims->heads, f = dims->ff,          \
+               v = dims->vocab, p = dims->positions, t = dims->token_types, c = dims->classes;               \
+    (void)B, (void)s, (void)R, (void)d, (void)h, (void)f, (void)v, (void)p, (void)t, (void)c
+
+struct sizes {
+    uint64_t out, forward_flops, backward_flops, scratch, forward_kernels, backward_kernels;
+};
+
+static struct sizes sizes(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    VARIABLES(uint64_t, model, samples);
+    struct sizes none = {0};
+    switch (model->layers[layer].kind) {
+#define LAYER(kind, name, ...)                                                                               \
+    case LAYER_##kind:                                                                                       \
+        return (struct sizes){__VA_ARGS__};
+#define PARAM(...)
+#define SAVED(...)
+#define END(kind)
+#include "plan/layer.def"
+#undef LAYER
+#undef PARAM
+#undef SAVED
+#undef END
+    }
+    return none;
+}
+
+uint64_t layer_out_numel(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    return sizes(model, layer, samples).out;
+}
+
+uint64_t layer_scratch_numel(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    return sizes(model, layer, samples).scratch;
+}
+
+uint64_t layer_forward_flops(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    return sizes(model, layer, samples).forward_flops;
+}
+
+uint64_t layer_backward_flops(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    return sizes(model, layer, samples).backward_flops;
+}
+
+uint32_t layer_forward_kernels(const struct model *model, uint32_t layer)
+{
+    return (uint32_t)sizes(model, layer, 1).forward_kernels;
+}
+
+uint32_t layer_backward_kernels(const struct model *model, uint32_t layer)
+{
+    return (uint32_t)sizes(model, layer, 1).backward_kernels;
+}
+
+uint64_t layer_saved_offset(const struct model *model, uint32_t layer, uint32_t samples, unsigned piece)
+{
+    VARIABLES(uint64_t, model, samples);
+    uint64_t offset = 0;
+    unsigned i = 0;
+    switch (model->layers[layer].kind) {
+#define LAYER(kind, ...) case LAYER_##kind:
+#define PARAM(...)
+#define SAVED(kind, name, numel)                                                                             \
+    if (i++ < piece)                                                                                         \
+        offset += ((numel) + 15) / 16 * 16;
+#define END(kind) break;
+#include "plan/layer.def"
+#undef LAYER
+#undef PARAM
+#undef SAVED
+#undef END
+    }
+    return offset;
+}
+
+uint64_t layer_saved_numel(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    return layer_saved_offset(model, layer, samples, UINT32_MAX);
+}
+
+unsigned layer_slots(const struct model *model, unsigned kind, struct slot *slots)
+{
+    VARIABLES(uint64_t, model, 1);
+    unsigned n = 0;
+    switch (kind) {
+#define LAYER(kind, ...) case LAYER_##kind:
+#define PARAM(kind, upper, name, rows, cols, place, init)                                                    \
+    slots[n++] = (struct slot){name, (uint32_t)(rows), (uint32_t)(cols), place, init};
+#define SAVED(...)
+#define END(kind) break;
+#include "plan/layer.def"
+#undef LAYER
+#undef PARAM
+#undef SAVED
+#undef END
+    }
+    return n;
+}
+
+uint64_t layer_param_offset(const struct model *model, uint32_t layer, unsigned slot)
+{
+    struct slot slots[LAYER_SLOTS_MAX];
+    unsigned n = layer_slots(model, model->layers[layer].kind, slots);
+    uint64_t offset = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (slots[i].place < slots[slot].place)
+            offset += (uint64_t)slots[i].rows * slots[i].cols;
+    return offset;
+}
+
+enum init param_init(const struct model *model, uint32_t param)
+{
+    struct slot slots[LAYER_SLOTS_MAX];
+    layer_slots(model, model->layers[model->params[param].layer].kind, slots);
+    return slots[model->params[param].slot].init;
+}
+
+/* In double, so that what would overflow shows. */
+bool model_fits(const struct model *model, uint32_t samples)
+{
+    VARIABLES(double, model, samples);
+    double total = 0;
+    for (uint32_t layer = 0; layer < model->n_layers; layer++)
+        switch (model->layers[layer].kind) {
+#define LAYER(kind, name, out, forward, backward, scratch, ...)                                              \
+    case LAYER_##kind:                                                                                       \
+        total += (out) + (forward) + (backward) + (scratch);
+#define PARAM(kind, upper, name, rows, cols, ...) total += (rows) * (double)(cols);
+#define SAVED(kind, name, numel)                  total += (numel) + 15;
+#define END(kind)                                 break;
+#include "plan/layer.def"
+#undef LAYER
+#undef PARAM
+#undef SAVED
+#undef END
+        }
+    return total < 0x1p58 && R < 0x1p31;
+}
+
+const char *layer_kind_name(unsigned kind)
+{
+    static const char *const names[LAYER_KINDS] = {
+#define LAYER(kind, name, ...) name,
+#define PARAM(...)
+#define SAVED(...)
+#define END(kind)
+#include "plan/layer.def"
+#undef LAYER
+#undef PARAM
+#undef SAVED
+#undef END
+    };
+    return kind < LAYER_KINDS ? names[kind] : "?";
+}
+
+char *layer_shape(const struct model *model, uint32_t layer)
+{
+    const struct dims *m = &model->dims;
+    /* What a kind's work depends on for a given number of rows. */
+    static const char *const letters[LAYER_KINDS] = {
+        [LAYER_EMBEDDING] = "dvpts", [LAYER_ATTENTION] = "dhs",  [LAYER_FEED_FORWARD] = "df",
+        [LAYER_POOLER] = "ds",       [LAYER_CLASSIFIER] = "dcs", [LAYER_HEAD] = "dv",
+    };
+    const uint32_t of['z'] = {
+        ['d'] = m->d,   ['h'] = m->heads,     ['f'] = m->ff,          ['v'] = m->vocab,
+        ['s'] = m->seq, ['p'] = m->positions, ['t'] = m->token_types, ['c'] = m->classes,
+    };
+    unsigned kind = model->layers[layer].kind;
+    GString *shape = g_string_new(layer_kind_name(kind));
+    for (const char *l = letters[kind]; *l; l++)
+        g_string_append_printf(shape, " %c%u", *l, of[(unsigned char)*l]);
+    if (kind == LAYER_FEED_FORWARD)
+        g_string_append_printf(shape, " %s", m->activation == ACT_RELU ? "relu" : "gelu");
+    g_string_append_printf(shape, " %s", dtype_name(model->dtype));
+    return g_string_free(shape, FALSE);
+}
+
+size_t dtype_bytes(unsigned dtype)
+{
+    return dtype == DTYPE_F64 ? 8 : 4;
+}
+
+const char *dtype_name(unsigned dtype)
+{
+    return dtype == DTYPE_F64 ? "f64" : "f32";
+}
