@@ -10,9 +10,19 @@ AM_TESTS_ENVIRONMENT = \
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
 UNIT_TESTS =
+UNIT_TESTS += %D%/t-cluster
+UNIT_TESTS += %D%/t-cost
+UNIT_TESTS += %D%/t-sim
+UNIT_TESTS += %D%/t-sweep
 SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS)
 LDADD = $(CORE_LIBS)
+
+# Programs that only measure; built when asked for.
+EXTRA_PROGRAMS += %D%/bench-plan
+CLEANFILES += %D%/bench-plan$(EXEEXT)
+.PHONY: bench-plan
+bench-plan: %D%/bench-plan$(EXEEXT)
