@@ -7,3 +7,23 @@ AM_TESTS_ENVIRONMENT = \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	PARPROF='$(abs_top_builddir)/parprof'; export PARPROF; \
 	LC_ALL=C.UTF-8; export LC_ALL;
+
+# A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
+UNIT_TESTS =
+UNIT_TESTS += %D%/t-cluster
+UNIT_TESTS += %D%/t-cost
+UNIT_TESTS += %D%/t-sim
+UNIT_TESTS += %D%/t-sim-ddp
+UNIT_TESTS += %D%/t-sweep
+SHELL_TESTS = %D%/layering.sh
+
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS)
+LDADD = $(CORE_LIBS)
+
+# Programs that only measure; built when asked for.
+EXTRA_PROGRAMS += %D%/bench-plan
+CLEANFILES += %D%/bench-plan$(EXEEXT)
+.PHONY: bench-plan
+bench-plan: %D%/bench-plan$(EXEEXT)
