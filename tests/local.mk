@@ -8,15 +8,31 @@ AM_TESTS_ENVIRONMENT = \
 	PARPROF='$(abs_top_builddir)/parprof'; export PARPROF; \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
+
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
 UNIT_TESTS =
-SHELL_TESTS = %D%/layering.sh
-
-check_PROGRAMS += $(UNIT_TESTS)
-TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS)
-LDADD = $(CORE_LIBS)
+UNIT_TESTS += %D%/t-cluster
+UNIT_TESTS += %D%/t-cost
+UNIT_TESTS += %D%/t-sim
+UNIT_TESTS += %D%/t-sweep
+UNIT_TESTS += %D%/t-kernels
 UNIT_TESTS += %D%/t-trace
 UNIT_TESTS += %D%/t-analyze
 UNIT_TESTS += %D%/t-report
 UNIT_TESTS += %D%/t-export
+SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh
+LDADD = $(CORE_LIBS)
+
+# Programs that only measure; built when asked for.
+BENCHES = %D%/bench-plan %D%/bench-compute
+EXTRA_PROGRAMS += $(BENCHES)
+CLEANFILES += $(BENCHES)
+EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
+.PHONY: bench
+bench: parprof $(module_PROGRAMS) $(BENCHES)
+	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
+		$(SHELL) $(srcdir)/tests/bench/run
