@@ -11,10 +11,13 @@ AM_TESTS_ENVIRONMENT = \
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
 UNIT_TESTS =
 UNIT_TESTS += %D%/t-kernels
+UNIT_TESTS += %D%/t-layers
+UNIT_TESTS += %D%/t-data
 SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS)
+EXTRA_DIST += %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt
 LDADD = $(CORE_LIBS)
 EXTRA_PROGRAMS += %D%/bench-compute
