@@ -15,11 +15,15 @@ UNIT_TESTS += %D%/t-cost
 UNIT_TESTS += %D%/t-sim
 UNIT_TESTS += %D%/t-sim-ddp
 UNIT_TESTS += %D%/t-sweep
+UNIT_TESTS += %D%/t-kernels
+UNIT_TESTS += %D%/t-layers
+UNIT_TESTS += %D%/t-data
 SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS)
+EXTRA_DIST += %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
