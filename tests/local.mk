@@ -10,6 +10,8 @@ AM_TESTS_ENVIRONMENT = \
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
 UNIT_TESTS =
+UNIT_TESTS += %D%/t-exec
+UNIT_TESTS += %D%/t-train
 SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
