@@ -18,6 +18,8 @@ UNIT_TESTS += %D%/t-sweep
 UNIT_TESTS += %D%/t-kernels
 UNIT_TESTS += %D%/t-layers
 UNIT_TESTS += %D%/t-data
+UNIT_TESTS += %D%/t-exec
+UNIT_TESTS += %D%/t-train
 SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
