@@ -257,7 +257,9 @@ static char *headline(const struct scene *s)
     char what[96];
 
     message(s, what);
-    g_autofree char *name = strlen(mode) <= ABBREVIATION ? g_ascii_strup(mode, -1) : g_strdup(mode);
+    g_autofree char *name = pen_one_line(mode);
+    for (char *c = name; strlen(name) <= ABBREVIATION && *c; c++)
+        *c = g_ascii_toupper(*c);
     g_autofree char *ranks = g_strdup_printf(", %u rank%s: %s", t->n_ranks, t->n_ranks == 1 ? "" : "s", what);
     const double left = room - pen_width(&s->pen, &title_font, name) - pen_width(&s->pen, &title_font, ", ") -
                         pen_width(&s->pen, &title_font, ranks);
@@ -411,16 +413,25 @@ static void paint_saved(const struct scene *s)
 {
     const int64_t with = s->ranks.span_ns, without = s->none.span_ns, saved = without - with;
     const double x0 = axis_x(&s->axis, MIN(with, without)), x1 = axis_x(&s->axis, MAX(with, without));
-    const double y = s->saved_y + SAVED_HEIGHT - 14, edge = s->pen.width - SIDE;
+    const double y = s->saved_y + SAVED_HEIGHT - 14;
     const uint32_t color = palette_color(ROLE_INK);
-    char number[32], percent[32], text[96];
+    char number[32], percent[32], whole[96], brief[96];
+    const char *const verb = saved < 0 ? "costs" : "saves", *const texts[] = {whole, brief};
 
     g_ascii_formatd(percent, sizeof percent, "%.1f", 100 * ABS((double)saved) / (double)without);
-    g_snprintf(text, sizeof text, "overlap %s %s (%s %%)", saved < 0 ? "costs" : "saves",
-               format_duration(ABS(saved), number), percent);
-    const double half = pen_width(&s->pen, &strong_font, text) / 2;
-    text_at(s, MAX(MIN((x0 + x1) / 2, edge - half), SIDE + half), y - 17, &strong_font, ALIGN_CENTER,
-            ROLE_INK, text);
+    format_duration(ABS(saved), number);
+    g_snprintf(whole, sizeof whole, "overlap %s %s (%s %%)", verb, number, percent);
+    g_snprintf(brief, sizeof brief, "%s %s", verb, number);
+    /* over the bracket, or before it: nowhere else is it clear of the line at the end of the step */
+    for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
+        const double w = pen_width(&s->pen, &strong_font, texts[i]);
+        const bool over = w <= x1 - x0 - 2 * TEXT_AIR;
+        if (!over && w > x0 - TEXT_AIR - SIDE)
+            continue;
+        text_at(s, over ? (x0 + x1) / 2 : x0 - TEXT_AIR, y - 17, &strong_font,
+                over ? ALIGN_CENTER : ALIGN_RIGHT, ROLE_INK, texts[i]);
+        break;
+    }
     pen_line(&s->pen, x0, y, x1, y, color, 2, false);
     pen_line(&s->pen, x0, y - 5, x0, y + 5, color, 2, false);
     pen_line(&s->pen, x1, y - 5, x1, y + 5, color, 2, false);
