@@ -16,6 +16,8 @@ UNIT_TESTS += %D%/t-sim
 UNIT_TESTS += %D%/t-sweep
 UNIT_TESTS += %D%/t-svg
 UNIT_TESTS += %D%/t-viz
+UNIT_TESTS += %D%/t-model
+UNIT_TESTS += %D%/t-bucket
 SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
