@@ -73,7 +73,7 @@ static uint32_t add_op(struct plan *plan, uint32_t lane, uint8_t kind, uint32_t 
                          .layer1 = (uint16_t)(layer + 1),
                          .bucket = OP_NONE,
                          .gang = gang,
-                         .coll = gang == OP_NONE ? OP_NONE : layer,
+                         .coll = OP_NONE,
                          .bytes = gang == OP_NONE ? 0 : WIDTH};
     return plan_add_op(plan, lane, &tag, plan_add_cost(plan, &key));
 }

@@ -13,6 +13,7 @@ UNIT_TESTS =
 UNIT_TESTS += %D%/t-cluster
 UNIT_TESTS += %D%/t-cost
 UNIT_TESTS += %D%/t-sim
+UNIT_TESTS += %D%/t-sim-ddp
 UNIT_TESTS += %D%/t-sweep
 UNIT_TESTS += %D%/t-svg
 UNIT_TESTS += %D%/t-viz
