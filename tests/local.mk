@@ -33,3 +33,7 @@ EXTRA_PROGRAMS += %D%/bench-plan
 CLEANFILES += %D%/bench-plan$(EXEEXT)
 .PHONY: bench-plan
 bench-plan: %D%/bench-plan$(EXEEXT)
+UNIT_TESTS += %D%/t-trace
+UNIT_TESTS += %D%/t-analyze
+UNIT_TESTS += %D%/t-report
+UNIT_TESTS += %D%/t-export
