@@ -170,6 +170,7 @@ static void svg_line(struct draw *d, double x0, double y0, double x1, double y1,
 
 static void svg_polygon(struct draw *d, unsigned n, const double *xy, uint32_t color)
 {
+    cairo_new_path(d->cr); /* a text leaves a point behind */
     for (unsigned i = 0; i < n; i++)
         cairo_line_to(d->cr, xy[2 * i], xy[2 * i + 1]);
     cairo_close_path(d->cr);
