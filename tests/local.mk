@@ -46,3 +46,17 @@ EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
 		$(SHELL) $(srcdir)/tests/bench/run
+UNIT_TESTS =
+UNIT_TESTS += %D%/t-model
+UNIT_TESTS += %D%/t-bucket
+UNIT_TESTS += %D%/t-seal
+UNIT_TESTS += %D%/t-plan
+SHELL_TESTS = %D%/layering.sh
+
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.h
+LDADD = $(CORE_LIBS)
+
+tests_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c %D%/plans.h
+tests_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c %D%/plans.h
