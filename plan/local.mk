@@ -3,6 +3,7 @@ libparprof_a_SOURCES += %D%/op.def %D%/layer.def \
 	%D%/build.h %D%/gangs.h %D%/seal.h \
 	%D%/op.c %D%/plan.c %D%/cost.c %D%/ini.c %D%/layer.c %D%/model.c %D%/bucket.c %D%/engine.c %D%/build.c %D%/mode.c \
 	%D%/mode-single.c %D%/mode-ddp.c %D%/gangs.c %D%/lower.c %D%/seal.c %D%/hazards.c %D%/place.c %D%/write.c %D%/write-json.c
+libparprof_a_SOURCES += %D%/engine.c
 
 # Data built into the program: every room adds its files to DATA_FILES and to data.gresource.xml.
 DATA_FILES = data.gresource.xml %D%/models/bert-base.ini %D%/models/mini.ini

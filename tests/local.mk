@@ -15,12 +15,24 @@ UNIT_TESTS += %D%/t-cost
 UNIT_TESTS += %D%/t-sim
 UNIT_TESTS += %D%/t-sim-ddp
 UNIT_TESTS += %D%/t-sweep
+UNIT_TESTS += %D%/t-kernels
+UNIT_TESTS += %D%/t-layers
+UNIT_TESTS += %D%/t-data
+UNIT_TESTS += %D%/t-exec
+UNIT_TESTS += %D%/t-train
+UNIT_TESTS += %D%/t-svg
+UNIT_TESTS += %D%/t-viz
+UNIT_TESTS += %D%/t-model
+UNIT_TESTS += %D%/t-bucket
 SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS)
+EXTRA_DIST += %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt
 LDADD = $(CORE_LIBS)
+%C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c %D%/scene.h
+%C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/draw-list.h %D%/scene.c %D%/scene.h
 
 # Programs that only measure; built when asked for.
 EXTRA_PROGRAMS += %D%/bench-plan
