@@ -171,7 +171,8 @@ static bool measure(struct phases *best, GError **error)
 
 int main(void)
 {
-    /* Freed memory is kept, so that the best repetition measures our code and not the kernel's page faults. */
+    /* Freed memory is kept, so that the best repetition measures our code and not the kernel's page faults.
+     */
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     struct phases best = {INFINITY, INFINITY, INFINITY, INFINITY};
