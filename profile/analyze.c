@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "profile/gang.h"
 #include "profile/interval.h"
 
 G_DEFINE_QUARK(parprof - analyze, analyze_error)
@@ -289,6 +290,27 @@ static void time_phases(const struct index *index, struct analysis *a)
     }
 }
 
+static void time_waits(const struct trace *trace, struct analysis *a)
+{
+    size_t n;
+    const struct trace_op **members = gang_members(trace, &n);
+    for (size_t i = 0, end; i < n; i = end) {
+        end = gang_end(members, n, i);
+        if (members[i]->tag.step != a->median_step)
+            continue;
+        int64_t shortest = INT64_MAX;
+        for (size_t j = i; j < end; j++)
+            shortest = MIN(shortest, members[j]->end_ns - members[j]->start_ns);
+        for (size_t j = i; j < end; j++) {
+            if (trace->t.lanes[members[j]->lane].rank != a->slowest_rank)
+                continue;
+            a->transfer_ns += shortest;
+            a->wait_ns += members[j]->end_ns - members[j]->start_ns - shortest;
+        }
+    }
+    g_free(members);
+}
+
 /* What the rest takes for granted; a trace may come from a file. */
 static bool check(const struct trace *trace, GError **error)
 {
@@ -325,6 +347,7 @@ bool analyze(const struct trace *trace, struct analysis *a, GError **error)
         summarize_steps(a);
         time_phases(&index, a);
         time_buckets(&index, a);
+        time_waits(trace, a);
     } else {
         analysis_release(a);
     }

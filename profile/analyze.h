@@ -35,6 +35,9 @@ struct analysis {
     int64_t median_ns, min_ns, max_ns; /* of step_ns; median as in statistics, mean of the middle two */
     int64_t ci95_ns[2]; /* of the median, by order statistics (binomial); min and max when n < CI95_SAMPLES */
     int64_t phase_ns[PHASES]; /* busy time by phase of the slowest rank in the median step */
+    /* Of that rank's members of gangs in the median step, in sum: transfer, what the fastest member of the
+     * gang took, and wait, what its own took longer. */
+    int64_t transfer_ns, wait_ns;
     int64_t backward_start_ns,
         backward_end_ns; /* of that rank: first BWD start, last BWD or PACK end; absolute */
     struct bucket_times *buckets;

@@ -87,8 +87,9 @@ static void step(const struct analysis *a, GString *out)
     g_string_append_printf(out, "%" PRIu32, a->slowest_rank);
 }
 
-static void partition(const struct partition *p, GString *out)
+static void partition(const struct analysis *a, GString *out)
 {
+    const struct partition *p = &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
     member(out, "partition_ns");
     named_ns(out, "{", "compute", p->compute_ns);
     named_ns(out, ", ", "exposed_comm", p->exposed_comm_ns);
@@ -102,6 +103,10 @@ static void partition(const struct partition *p, GString *out)
     named_ns(out, "{", "comm_ns", p->comm_ns);
     named_ns(out, ", ", "hidden_ns", p->hidden_comm_ns);
     named_ns(out, ", ", "exposed_ns", p->exposed_comm_ns);
+    if (a->transfer_ns || a->wait_ns) {
+        named_ns(out, ", ", "transfer_ns", a->transfer_ns);
+        named_ns(out, ", ", "wait_ns", a->wait_ns);
+    }
     g_string_append(out, ", \"percent\": ");
     json_double(out, (double)p->hidden_comm_ns / (double)p->comm_ns * 100);
     g_string_append(out, "}");
@@ -243,7 +248,7 @@ void report_json(const struct report *r, GString *out)
     if (a) {
         samples(a, out);
         step(a, out);
-        partition(&a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank], out);
+        partition(a, out);
         phases(a, out);
     }
     buckets(r->trace, a, out);

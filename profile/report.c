@@ -211,6 +211,17 @@ static void print_saving(const struct report *r, GString *out)
     g_string_append_printf(out, "; %s %s ms (%s)", saved_ns < 0 ? "costs" : "saves", saved, part);
 }
 
+/* Worth a line where it is more than noise. */
+static void print_wait(const struct report *r, GString *out)
+{
+    const struct analysis *a = r->analysis;
+    if (a->wait_ns * 20 <= a->transfer_ns)
+        return;
+    g_autofree char *wait = ms(a->wait_ns, decimals(r)), *transfer = ms(a->transfer_ns, decimals(r));
+    g_string_append_printf(out, "COMM of rank %u is %s ms of transfer and %s ms of waiting for other ranks\n",
+                           a->slowest_rank, transfer, wait);
+}
+
 static void print_overlap(const struct report *r, GString *out)
 {
     const struct analysis *a = r->analysis;
@@ -223,6 +234,7 @@ static void print_overlap(const struct report *r, GString *out)
         if (report_compares(r))
             print_saving(r, out);
         g_string_append(out, ".\n");
+        print_wait(r, out);
     }
 }
 

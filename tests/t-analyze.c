@@ -287,6 +287,32 @@ static void test_permuted_ranks(void)
     g_rand_free(rand);
 }
 
+/* Three ranks arrive at 0, 30 and 50 and leave at 80, 75 and 80; the second gang is of another step. */
+static void test_waits(void)
+{
+    static const int64_t starts[] = {0, 30, 50}, ends[] = {80, 75, 80};
+    struct trace trace;
+    struct analysis a;
+    small_init(&trace, 3, 0);
+    trace.n_steps = 2;
+    for (uint32_t step = 0; step < 2; step++)
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            int64_t base = step * 1000, late = step * rank;
+            struct trace_op op = small_op(OP_ALLREDUCE, small_lane(rank, LANE_COMM, 0), step,
+                                          base + starts[rank], base + ends[rank] + late);
+            op.tag.gang = 4;
+            trace_add_op(&trace, &op);
+        }
+    trace_finish(&trace);
+    g_assert_true(analyze(&trace, &a, NULL));
+    g_assert_cmpuint(a.median_step, ==, 0);
+    g_assert_cmpuint(a.slowest_rank, ==, 0);
+    g_assert_cmpint(a.transfer_ns, ==, 30);
+    g_assert_cmpint(a.wait_ns, ==, 50);
+    analysis_release(&a);
+    trace_release(&trace);
+}
+
 /* A kernel of which only the lane is known counts to the step that its lane is in. */
 static void test_unknown_op(void)
 {
@@ -391,6 +417,7 @@ int main(int argc, char **argv)
     g_test_add_func("/analyze/buckets", test_buckets);
     g_test_add_func("/analyze/invariance", test_invariance);
     g_test_add_func("/analyze/permuted-ranks", test_permuted_ranks);
+    g_test_add_func("/analyze/waits", test_waits);
     g_test_add_func("/analyze/unknown-op", test_unknown_op);
     g_test_add_func("/analyze/statistics", test_statistics);
     g_test_add_func("/analyze/refusals", test_refusals);

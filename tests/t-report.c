@@ -156,6 +156,13 @@ static void test_golden(void)
     struct fixture f;
     fixture_init(&f);
     expect(&f.report, golden);
+    f.run_analysis.transfer_ns = 40000000;
+    f.run_analysis.wait_ns = 2000000; /* noise */
+    expect(&f.report, golden);
+    f.run_analysis.wait_ns = 9200000;
+    expect_part(&f.report,
+                "(16.6 %).\nCOMM of rank 0 is 40.0 ms of transfer and 9.2 ms of waiting for other ranks\n",
+                true);
     fixture_release(&f);
 }
 
@@ -332,6 +339,7 @@ static void test_json(void)
                         json_integer(part, "exposed_copy") + json_integer(part, "idle"),
                     ==, json_integer(part, "span"));
     g_assert_cmpint(json_integer(overlap, "hidden_ns"), ==, 21000000);
+    g_assert_null(json_get(overlap, "wait_ns")); /* no gangs, so nobody waited */
     g_assert_cmpfloat(g_ascii_strtod(json_get(overlap, "percent")->text, NULL), ==,
                       21000000. / 49200000. * 100);
     g_assert_cmpint(json_integer(json_get(j, "phases_ns"), "optimizer"), ==, 14000000);
