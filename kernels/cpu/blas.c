@@ -76,6 +76,7 @@ static int fits(size_t a, size_t b, size_t c)
 int fast_gemm(void *stream, int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *a,
               size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc)
 {
+    (void)stream;
     if (!fits(m, n, k) || !fits(lda, ldb, ldc))
         return -1;
     sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, (int)m, (int)n,
