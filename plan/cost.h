@@ -30,6 +30,10 @@ struct cost_model {
     int64_t (*alone_ns)(const struct cost_model *, const struct cost_key *, GError **);
 };
 
+/* The last step of a model: nearest whole ns, or -1 and an error that names the key if ns is negative, not a number or
+ * beyond what int64 holds. */
+int64_t cost_round_ns(const struct cost_key *, double ns, GError **);
+
 /* Measured costs.  A key that was measured gives the median of its samples.  One that was not is answered from
  * keys that differ in bytes only: log-log interpolation between two neighbours, the linear ratio beyond the
  * outermost; with no such key it is an error that names the kind and shape. */

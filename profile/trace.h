@@ -1,9 +1,11 @@
 /* profile/trace.h -- what happened, or what is predicted to: self-contained, without its plan.
  *
- * Ops are what was scheduled; spans are the intervals that were busy (kernels, copies), each of at most one op.  The
- * simulator and the CPU executor have one span an op, a GPU has several.  Times are int64 ns, half-open [start, end), from
- * a base near zero.  Invariants: ops are ordered by step, then as the plan's sealed order; spans by lane, then start;
- * within a lane they do not overlap (own engines).
+ * Ops are what was scheduled; spans are the intervals that were busy (kernels, copies), each of at most one
+ * op.  The simulator and the CPU executor have one span an op, a GPU has several.  Times are int64 ns,
+ * half-open [start, end), from a base near zero.  Invariants: ops are ordered by step, then as the plan's
+ * sealed order; spans by lane, then start; within a lane they do not overlap (own engines).  Every op's
+ * tag.step is below n_steps, which whoever fills the trace sets, as it does simulated, cancelled, loss,
+ * weight_hash and the memory fields (g_malloc'd; release frees them).
  */
 #ifndef PROFILE_TRACE_H
 #define PROFILE_TRACE_H
@@ -16,7 +18,8 @@
 struct trace_op {
     struct op_tag tag; /* tag.step: measured step, from 0 */
     uint32_t lane, cost;
-    int64_t ready_ns; /* when the last of its dependencies ended, its lane not counted; the step's start if it has none */
+    int64_t ready_ns; /* when the last of its dependencies ended, its lane not counted; the step's start if it
+                         has none */
     int64_t start_ns, end_ns; /* as a member of a gang, includes waiting for the peers */
 };
 
@@ -28,7 +31,8 @@ struct trace_span {
     uint8_t cls;       /* enum span_class */
 };
 
-/* How the trace came about, printed in captions and kept in files: "engine" = "cpu", "link" = "paced to 10 Gb/s, 20 us". */
+/* How the trace came about, printed in captions and kept in files: "engine" = "cpu", "link" = "paced to 10
+ * Gb/s, 20 us". */
 struct trace_label {
     char *key, *value;
 };
@@ -36,7 +40,7 @@ struct trace_label {
 struct trace {
     struct tables t;
     uint32_t n_costs, n_labels, n_steps;
-    size_t n_ops, n_spans;
+    size_t n_ops, n_spans, room_ops, room_spans; /* room: allocated rows, private to trace.c */
     struct trace_op *ops;
     struct trace_span *spans;
     struct cost_key *costs; /* shapes live in t.strings */
@@ -53,15 +57,17 @@ void trace_init(struct trace *);
 void trace_release(struct trace *);
 /* Copies the tables and cost keys; the trace is initialised and empty. */
 void trace_adopt(struct trace *, const struct tables *, uint32_t n_costs, const struct cost_key *);
-void trace_label(struct trace *, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4); /* replaces */
-const char *trace_label_value(const struct trace *, const char *key);                          /* NULL if absent */
-void trace_reserve(struct trace *, size_t ops);             /* room for that many ops with a span each */
-/* An op with one span of its lane's class. */
+/* Replaces.  %f and the like would follow the locale: format such numbers with g_ascii_formatd first. */
+void trace_label(struct trace *, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4);
+const char *trace_label_value(const struct trace *, const char *key); /* NULL if absent */
+void trace_reserve(struct trace *, size_t ops); /* room for that many ops with a span each */
+/* An op with one span of its lane's class; none on a host lane.  Amortised O(1). */
 void trace_add_op(struct trace *, const struct trace_op *);
 /* Call once after the last add: sorts spans, moves the base to 0. */
 void trace_finish(struct trace *);
 
-/* Median cost of each key over the trace's steps.  Members of a gang count from the arrival of the last member. */
+/* Costs of the keys, each the median of its samples over the trace's steps: an op's duration, or for members
+ * of a gang the time from the arrival (start) of its last member to the last end.  cost_table_free. */
 struct cost_table *trace_costs(const struct trace *);
 
 #endif

@@ -18,7 +18,10 @@ struct cluster {
     double link_gbps, link_us;  /* between any two devices: beta, alpha */
 };
 
-/* `name` is a built-in cluster's name or a file's path (it has a slash or ends in .ini).  Errors name file and line. */
+/* `name` is a built-in cluster's name or a file's path (it has a slash or ends in .ini).  Errors name file and line.
+ *
+ * The file: [cluster] with name, summary, source, devices; [device] with f32-tflops, f64-tflops, memory-gbs, launch-us,
+ * efficiency; [link] with gbps, us. */
 struct cluster *cluster_load(const char *name, GError **);
 struct cluster *cluster_parse(const char *text, const char *file, GError **);
 void cluster_free(struct cluster *);

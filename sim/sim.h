@@ -14,7 +14,8 @@ struct sweep;
 struct sweep *sweep_new(const struct plan *);
 void sweep_free(struct sweep *);
 /* cost_ns[i] is the duration of plan cost i.  Fills start and end, indexed by op (either may be NULL), and returns the
- * makespan.  A member of a gang starts when it is ready itself: its span includes waiting for its peers. */
+ * makespan.  A member of a gang starts when it is ready itself: its span includes waiting for its peers; a gang takes as
+ * long as its longest member.  Durations are 0 or more, and those of all ops together fit int64_t. */
 int64_t sweep_time(struct sweep *, const int64_t *cost_ns, int64_t *start_ns, int64_t *end_ns);
 
 #endif

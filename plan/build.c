@@ -1,0 +1,281 @@
+#include "plan/build.h"
+
+#define RANKS_MAX 4096 /* a ring's hops and chunks are numbered in 16 bits */
+
+/* The values of a layer, as they follow each other. */
+static const uint8_t layer_values[] = {VALUE_WEIGHT, VALUE_GRAD, VALUE_ACT, VALUE_SAVED, VALUE_DELTA};
+
+static uint32_t most_samples(const struct model *model)
+{
+    uint32_t low = 1, high = UINT32_MAX;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2 + 1;
+        if (model_fits(model, middle))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+bool build_check(const struct shape *shape, GError **error)
+{
+    g_autofree char *what = NULL;
+    if (shape->ranks < 1 || shape->ranks > RANKS_MAX)
+        what = g_strdup_printf("--ranks %u is out of range, give 1 to %u", shape->ranks, RANKS_MAX);
+    else if (shape->batch < shape->ranks)
+        what = g_strdup_printf("--batch %u is less than a sample a rank, give at least %u or fewer --ranks",
+                               shape->batch, shape->ranks);
+    else if (!model_fits(shape->model, chunk_size(shape->batch, shape->ranks, 0)))
+        what = g_strdup_printf("--batch %u is too large for model %s, give at most %u a rank", shape->batch,
+                               shape->model->name, most_samples(shape->model));
+    else if (shape->overlap >= OVERLAPS)
+        what = g_strdup_printf("--overlap is unknown, give %s or %s", overlap_name(OVERLAP_NONE),
+                               overlap_name(OVERLAP_BACKWARD));
+    else if (shape->algo >= ALLREDUCES)
+        what = g_strdup_printf("--allreduce is unknown, give %s", allreduce_name(ALLREDUCE_RING));
+    if (!what)
+        return true;
+    g_set_error_literal(error, PLAN_ERROR, PLAN_ERROR_INPUT, what);
+    return false;
+}
+
+static void fill_tables(const struct shape *shape, const char *mode, struct tables *t)
+{
+    const struct model *model = shape->model;
+    t->mode = tables_intern(t, mode);
+    t->model = tables_intern(t, model->name);
+    t->n_ranks = shape->ranks;
+    t->n_layers = model->n_layers;
+    t->n_params = model->n_params;
+    t->layers = g_new(struct layer_row, model->n_layers);
+    t->params = g_new(struct param_row, model->n_params);
+    for (uint32_t i = 0; i < model->n_layers; i++) {
+        const struct layer *l = &model->layers[i];
+        t->layers[i] = (struct layer_row){tables_intern(t, l->name), tables_intern(t, l->block),
+                                          l->first_param, l->n_params};
+    }
+    for (uint32_t i = 0; i < model->n_params; i++) {
+        const struct param *p = &model->params[i];
+        t->params[i] = (struct param_row){tables_intern(t, p->name), p->numel * dtype_bytes(model->dtype),
+                                          p->layer, OP_NONE};
+    }
+}
+
+void build_begin(struct build *b, const struct shape *shape, const char *mode, struct plan *plan)
+{
+    const struct model *model = shape->model;
+    *b = (struct build){shape, plan, g_new0(char *, model->n_layers + 1)};
+    for (uint32_t i = 0; i < model->n_layers; i++)
+        b->layer_shapes[i] = layer_shape(model, i);
+    fill_tables(shape, mode, &plan->t);
+    plan->rank_share = g_new(double, shape->ranks);
+    plan->rank_rows = g_new(uint32_t, shape->ranks);
+    for (uint32_t r = 0; r < shape->ranks; r++) {
+        plan->rank_rows[r] = chunk_size(shape->batch, shape->ranks, r);
+        plan->rank_share[r] = (double)plan->rank_rows[r] / shape->batch;
+    }
+}
+
+void build_end(struct build *b)
+{
+    g_strfreev(b->layer_shapes);
+}
+
+static uint64_t bytes_of(const struct build *b, uint64_t numel)
+{
+    return numel * dtype_bytes(b->shape->model->dtype);
+}
+
+static uint64_t value_bytes(const struct build *b, enum value_class cls, uint32_t layer, uint32_t samples)
+{
+    const struct model *model = b->shape->model;
+    switch (cls) {
+    case VALUE_WEIGHT:
+    case VALUE_GRAD:
+        return bytes_of(b, model->layers[layer].numel);
+    case VALUE_SAVED:
+        return bytes_of(b, layer_saved_numel(model, layer, samples));
+    default:
+        return bytes_of(b, layer_out_numel(model, layer, samples));
+    }
+}
+
+static uint64_t input_bytes(const struct model *model, uint32_t samples)
+{
+    uint64_t rows = (uint64_t)samples * model->dims.seq;
+    return sizeof(int32_t) * (rows + (model->task == TASK_TOKENS ? rows : samples));
+}
+
+static uint32_t add_value(struct build *b, uint32_t rank, enum value_class cls, uint32_t index,
+                          uint64_t bytes)
+{
+    uint8_t flags = cls == VALUE_WEIGHT                      ? VALUE_LIVE_IN | VALUE_LIVE_OUT
+                    : cls == VALUE_GRAD || cls == VALUE_LOSS ? VALUE_LIVE_OUT
+                                                             : 0;
+    struct value v = {.bytes = bytes, .rank = rank, .index = index, .cls = (uint8_t)cls, .flags = flags};
+    return plan_add_value(b->plan, &v);
+}
+
+struct build_rank build_rank(struct build *b, uint32_t rank)
+{
+    const struct model *model = b->shape->model;
+    struct build_rank r = {.rank = rank, .samples = chunk_size(b->shape->batch, b->shape->ranks, rank)};
+    struct lane lane = {"compute", rank, rank, OP_NONE, LANE_COMPUTE};
+    r.compute = plan_add_lane(b->plan, &lane);
+    lane = (struct lane){"copy", rank, rank, OP_NONE, LANE_COPY};
+    r.copy = plan_add_lane(b->plan, &lane);
+    uint64_t scratch = 0;
+    r.layers = b->plan->n_values;
+    for (uint32_t i = 0; i < model->n_layers; i++) {
+        for (size_t k = 0; k < G_N_ELEMENTS(layer_values); k++)
+            add_value(b, rank, layer_values[k], i, value_bytes(b, layer_values[k], i, r.samples));
+        scratch = MAX(scratch, bytes_of(b, layer_scratch_numel(model, i, r.samples)));
+        r.forward_flops += (double)layer_forward_flops(model, i, r.samples);
+        r.backward_flops += (double)layer_backward_flops(model, i, r.samples);
+    }
+    r.input = add_value(b, rank, VALUE_INPUT, OP_NONE, input_bytes(model, r.samples));
+    r.loss = add_value(b, rank, VALUE_LOSS, OP_NONE, sizeof(double));
+    r.scratch = add_value(b, rank, VALUE_SCRATCH, OP_NONE, scratch);
+    return r;
+}
+
+uint32_t build_value(const struct build_rank *r, enum value_class cls, uint32_t layer)
+{
+    uint32_t k = 0;
+    while (layer_values[k] != cls)
+        k++;
+    return r->layers + layer * (uint32_t)G_N_ELEMENTS(layer_values) + k;
+}
+
+struct op_tag build_tag(enum op_kind kind)
+{
+    return (struct op_tag){
+        .kind = (uint8_t)kind,
+        .layer0 = LAYER_NONE,
+        .layer1 = LAYER_NONE,
+        .chunk = LAYER_NONE,
+        .hop = LAYER_NONE,
+        .bucket = OP_NONE,
+        .gang = OP_NONE,
+        .coll = OP_NONE,
+    };
+}
+
+/* The memory that a layer's forward or backward reads and writes once each.  Of an embedding's tables forward
+ * reads only the rows that it looks up. */
+static uint64_t traffic(const struct build *b, const struct build_rank *r, enum op_kind kind, uint32_t layer)
+{
+    const struct model *model = b->shape->model;
+    uint64_t x = layer ? value_bytes(b, VALUE_ACT, layer - 1, r->samples) : input_bytes(model, r->samples);
+    uint64_t y = value_bytes(b, VALUE_ACT, layer, r->samples);
+    uint64_t weight = value_bytes(b, VALUE_WEIGHT, layer, r->samples);
+    uint64_t read = model->layers[layer].kind == LAYER_EMBEDDING ? MIN(weight, 3 * y) : weight;
+    uint64_t inner = value_bytes(b, VALUE_SAVED, layer, r->samples) +
+                     bytes_of(b, layer_scratch_numel(model, layer, r->samples));
+    return kind == OP_FWD ? read + x + y + inner : read + x + y + inner + weight + (layer ? x : 0);
+}
+
+static uint32_t layer_cost(struct build *b, const struct build_rank *r, enum op_kind kind, uint32_t layer)
+{
+    const struct model *model = b->shape->model;
+    uint64_t flops = kind == OP_FWD ? layer_forward_flops(model, layer, r->samples)
+                                    : layer_backward_flops(model, layer, r->samples);
+    double total = kind == OP_FWD ? r->forward_flops : r->backward_flops;
+    struct cost_key key = {
+        .shape = b->layer_shapes[layer],
+        .bytes = traffic(b, r, kind, layer),
+        .flops = flops,
+        .share = total > 0 ? (double)flops / total : 0,
+        .rows = r->samples * model->dims.seq,
+        .kernels =
+            kind == OP_FWD ? layer_forward_kernels(model, layer) : layer_backward_kernels(model, layer),
+        .members = 1,
+        .kind = (uint8_t)kind,
+    };
+    return plan_add_cost(b->plan, &key);
+}
+
+static void add_input(struct build *b, const struct build_rank *r)
+{
+    struct op_tag tag = build_tag(OP_INPUT);
+    struct cost_key key = {.bytes = input_bytes(b->shape->model, r->samples),
+                           .rows = r->samples * b->shape->model->dims.seq,
+                           .kernels = 1,
+                           .members = 1,
+                           .kind = OP_INPUT};
+    plan_add_op(b->plan, r->copy, &tag, plan_add_cost(b->plan, &key));
+    plan_access(b->plan, r->input, ACCESS_WRITE);
+}
+
+static void add_loss(struct build *b, const struct build_rank *r, uint32_t input_op)
+{
+    uint32_t last = b->shape->model->n_layers - 1;
+    struct op_tag tag = build_tag(OP_LOSS);
+    struct cost_key key = {.shape = b->layer_shapes[last],
+                           .bytes = 2 * value_bytes(b, VALUE_ACT, last, r->samples),
+                           .rows = r->samples * b->shape->model->dims.seq,
+                           .kernels = 2,
+                           .members = 1,
+                           .kind = OP_LOSS};
+    plan_add_op(b->plan, r->compute, &tag, plan_add_cost(b->plan, &key));
+    plan_dep(b->plan, input_op);
+    plan_access(b->plan, build_value(r, VALUE_ACT, last), ACCESS_READ);
+    plan_access(b->plan, r->input, ACCESS_READ);
+    plan_access(b->plan, build_value(r, VALUE_DELTA, last), ACCESS_WRITE);
+    plan_access(b->plan, r->loss, ACCESS_WRITE);
+}
+
+static void add_layer_op(struct build *b, const struct build_rank *r, enum op_kind kind, uint32_t layer)
+{
+    struct op_tag tag = build_tag(kind);
+    tag.layer0 = (uint16_t)layer;
+    tag.layer1 = (uint16_t)(layer + 1);
+    plan_add_op(b->plan, r->compute, &tag, layer_cost(b, r, kind, layer));
+    plan_access(b->plan, build_value(r, VALUE_WEIGHT, layer), ACCESS_READ);
+    plan_access(b->plan, layer ? build_value(r, VALUE_ACT, layer - 1) : r->input, ACCESS_READ);
+}
+
+void build_forward(struct build *b, const struct build_rank *r)
+{
+    add_input(b, r);
+    uint32_t input_op = b->plan->n_ops - 1;
+    for (uint32_t i = 0; i < b->shape->model->n_layers; i++) {
+        add_layer_op(b, r, OP_FWD, i);
+        if (i == 0)
+            plan_dep(b->plan, input_op);
+        plan_access(b->plan, build_value(r, VALUE_ACT, i), ACCESS_WRITE);
+        plan_access(b->plan, build_value(r, VALUE_SAVED, i), ACCESS_WRITE);
+        plan_access(b->plan, r->scratch, ACCESS_WRITE);
+    }
+    add_loss(b, r, input_op);
+}
+
+void build_backward(struct build *b, const struct build_rank *r, uint32_t layer)
+{
+    add_layer_op(b, r, OP_BWD, layer);
+    plan_access(b->plan, build_value(r, VALUE_SAVED, layer), ACCESS_READ);
+    plan_access(b->plan, build_value(r, VALUE_DELTA, layer), ACCESS_READ);
+    if (layer)
+        plan_access(b->plan, build_value(r, VALUE_DELTA, layer - 1), ACCESS_WRITE);
+    plan_access(b->plan, build_value(r, VALUE_GRAD, layer), ACCESS_WRITE);
+    plan_access(b->plan, r->scratch, ACCESS_WRITE);
+}
+
+void build_optimizer(struct build *b, const struct build_rank *r)
+{
+    const struct model *model = b->shape->model;
+    struct op_tag tag = build_tag(OP_OPTIM);
+    tag.layer0 = 0;
+    tag.layer1 = (uint16_t)model->n_layers;
+    struct cost_key key = {.bytes = 3 * bytes_of(b, model->numel),
+                           .flops = 2 * model->numel,
+                           .kernels = model->n_layers,
+                           .members = 1,
+                           .kind = OP_OPTIM};
+    plan_add_op(b->plan, r->compute, &tag, plan_add_cost(b->plan, &key));
+    for (uint32_t i = 0; i < model->n_layers; i++) {
+        plan_access(b->plan, build_value(r, VALUE_WEIGHT, i), ACCESS_UPDATE);
+        plan_access(b->plan, build_value(r, VALUE_GRAD, i), ACCESS_READ);
+    }
+}

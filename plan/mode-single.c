@@ -1,0 +1,31 @@
+/* One rank: forward, loss, backward, optimizer.  The smallest mode, and the sample to copy for a new one. */
+#include "plan/build.h"
+
+static bool check(const struct shape *shape, GError **error)
+{
+    if (shape->ranks > 1) {
+        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
+                    "--ranks %u, but mode single runs on one, give --ranks 1 or --mode ddp", shape->ranks);
+        return false;
+    }
+    return build_check(shape, error);
+}
+
+static void build(const struct shape *shape, struct plan *plan)
+{
+    struct build b;
+    build_begin(&b, shape, mode_single.name, plan);
+    struct build_rank r = build_rank(&b, 0);
+    build_forward(&b, &r);
+    for (uint32_t layer = shape->model->n_layers; layer-- > 0;)
+        build_backward(&b, &r, layer);
+    build_optimizer(&b, &r);
+    build_end(&b);
+}
+
+const struct mode mode_single = {
+    .name = "single",
+    .summary = "one rank, nothing to communicate",
+    .check = check,
+    .build = build,
+};

@@ -1,0 +1,65 @@
+#include "profile/interval.h"
+
+#include <stdbool.h>
+
+#include <glib.h>
+
+void intervals_release(struct intervals *set)
+{
+    g_free(set->v);
+    *set = (struct intervals){0};
+}
+
+void intervals_add(struct intervals *set, int64_t start_ns, int64_t end_ns)
+{
+    if (start_ns >= end_ns)
+        return;
+    struct interval *last = set->n ? &set->v[set->n - 1] : NULL;
+    if (last && start_ns <= last->end_ns) {
+        last->end_ns = MAX(last->end_ns, end_ns);
+        return;
+    }
+    if (set->n == set->room) {
+        set->room += set->room / 2 + 16;
+        set->v = g_renew(struct interval, set->v, set->room);
+    }
+    set->v[set->n++] = (struct interval){start_ns, end_ns};
+}
+
+void intervals_unite(struct intervals *set, const struct intervals *other)
+{
+    if (!other->n)
+        return;
+    struct intervals both = {0};
+    for (size_t i = 0, j = 0; i < set->n || j < other->n;) {
+        bool own = j == other->n || (i < set->n && set->v[i].start_ns <= other->v[j].start_ns);
+        const struct interval *next = own ? &set->v[i++] : &other->v[j++];
+        intervals_add(&both, next->start_ns, next->end_ns);
+    }
+    intervals_release(set);
+    *set = both;
+}
+
+int64_t intervals_length(const struct intervals *set)
+{
+    int64_t length = 0;
+    for (size_t i = 0; i < set->n; i++)
+        length += set->v[i].end_ns - set->v[i].start_ns;
+    return length;
+}
+
+int64_t intervals_common(const struct intervals *a, const struct intervals *b)
+{
+    int64_t length = 0;
+    for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
+        int64_t start = MAX(a->v[i].start_ns, b->v[j].start_ns);
+        int64_t end = MIN(a->v[i].end_ns, b->v[j].end_ns);
+        if (start < end)
+            length += end - start;
+        if (a->v[i].end_ns < b->v[j].end_ns)
+            i++;
+        else
+            j++;
+    }
+    return length;
+}

@@ -1,0 +1,112 @@
+#include "sim/cost-model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+#define NS_PER_UNIT 1e6
+#define LETTERS     "FBWC"
+#define LEGAL       "write unit:F=1,B=1,W=1,C=0, each letter at most once, each number 0 or more"
+
+struct cost_unit {
+    struct cost_model model; /* first */
+    double units[sizeof LETTERS - 1];
+    char name[128];
+};
+
+static double unit(const struct cost_unit *u, char letter)
+{
+    return u->units[strchr(LETTERS, letter) - LETTERS];
+}
+
+static int64_t unit_alone_ns(const struct cost_model *model, const struct cost_key *key, GError **error)
+{
+    const struct cost_unit *u = (const struct cost_unit *)model;
+    double units = 0;
+    switch (key->kind) {
+    case OP_FWD:
+        units = key->share * unit(u, 'F');
+        break;
+    case OP_BWD:
+        units = key->share * (unit(u, 'B') + unit(u, 'W'));
+        break;
+    case OP_EXCHANGE:
+    case OP_EXCHANGE_ADD:
+        units = unit(u, 'C');
+        break;
+    case OP_ALLREDUCE: /* the ring's hops */
+        units = 2.0 * (MAX(key->members, 1) - 1) * unit(u, 'C');
+        break;
+    }
+    return cost_round_ns(key, units * NS_PER_UNIT, error);
+}
+
+/* Digits first: g_ascii_strtod alone would take "nan", "0x1p3", " 1" and "-0". */
+static bool parse_number(const char *text, size_t length, double *out)
+{
+    if (length == 0 || length > 40 || strspn(text, "0123456789.eE+-") < length ||
+        !(g_ascii_isdigit(*text) || *text == '.'))
+        return false;
+    char *end;
+    *out = g_ascii_strtod(text, &end);
+    return end == text + length && isfinite(*out);
+}
+
+static bool parse_term(struct cost_unit *u, const char *term, size_t length, bool *seen, GError **error)
+{
+    const char *letter = length ? strchr(LETTERS, *term) : NULL;
+    double number;
+    if (!letter || length < 2 || term[1] != '=' || seen[letter - LETTERS] ||
+        !parse_number(term + 2, length - 2, &number)) {
+        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT, "cost unit: cannot take \"%.*s\"; " LEGAL,
+                    (int)MIN(length, 60), term);
+        return false;
+    }
+    seen[letter - LETTERS] = true;
+    u->units[letter - LETTERS] = number;
+    return true;
+}
+
+static bool parse_spec(struct cost_unit *u, const char *spec, GError **error)
+{
+    bool seen[sizeof LETTERS - 1] = {false};
+    for (const char *at = spec; *spec;) {
+        size_t length = strcspn(at, ",");
+        if (!parse_term(u, at, length, seen, error))
+            return false;
+        if (at[length] == '\0')
+            break;
+        at += length + 1;
+    }
+    return true;
+}
+
+static void name_canonically(struct cost_unit *u)
+{
+    size_t used = g_strlcpy(u->name, "unit:", sizeof u->name);
+    for (size_t i = 0; i < G_N_ELEMENTS(u->units); i++) {
+        char number[G_ASCII_DTOSTR_BUF_SIZE];
+        g_ascii_formatd(number, sizeof number, "%.12g", u->units[i]);
+        used +=
+            g_snprintf(u->name + used, sizeof u->name - used, "%s%c=%s", i ? "," : "", LETTERS[i], number);
+    }
+    u->model.name = u->name;
+}
+
+struct cost_model *cost_unit_new(const char *spec, GError **error)
+{
+    struct cost_unit *u = g_new(struct cost_unit, 1);
+    *u = (struct cost_unit){.model = {.alone_ns = unit_alone_ns}, .units = {1, 1, 1, 0}};
+    if (!parse_spec(u, spec, error)) {
+        g_free(u);
+        return NULL;
+    }
+    name_canonically(u);
+    return &u->model;
+}
+
+void cost_model_free(struct cost_model *model)
+{
+    g_free(model); /* each is one block */
+}

@@ -1,0 +1,208 @@
+/* The sweep against a fixpoint: start times raised until nothing changes, knowing nothing of orders or slots.
+ */
+#include "plan/plan.h"
+#include "profile/trace.h"
+#include "sim/sim.h"
+#include "tests/tap.h"
+
+enum { PLANS = 400, MOST_RANKS = 5, LANES = 4 };
+
+static uint32_t pick(GRand *rand, uint32_t n)
+{
+    return (uint32_t)g_rand_int_range(rand, 0, (int)n);
+}
+
+/* Lanes of a rank: two compute, one copy, one comm, so that plans wait across lanes in every direction. */
+static void add_lanes(struct plan *plan)
+{
+    static const uint8_t classes[LANES] = {LANE_COMPUTE, LANE_COMPUTE, LANE_COPY, LANE_COMM};
+    for (uint32_t i = 0; i < plan->t.n_ranks * LANES; i++)
+        plan_add_lane(plan, &(struct lane){"lane", i / LANES, i / LANES, OP_NONE, classes[i % LANES]});
+}
+
+static void add_op(struct plan *plan, GRand *rand, uint32_t rank, uint32_t lane, uint8_t kind, uint32_t gang)
+{
+    /* Members of a gang may differ in rows, hence in cost. */
+    struct cost_key key = {.shape = "s", .rows = pick(rand, 3), .members = 1, .kind = kind};
+    struct op_tag tag = {.kind = kind,
+                         .layer0 = LAYER_NONE,
+                         .layer1 = LAYER_NONE,
+                         .bucket = OP_NONE,
+                         .gang = gang,
+                         .coll = OP_NONE};
+    uint32_t op = plan_add_op(plan, rank * LANES + lane, &tag, plan_add_cost(plan, &key));
+    for (uint32_t tries = pick(rand, 6); op > 0 && tries > 0; tries--) {
+        uint32_t on = pick(rand, op);
+        if (plan->t.lanes[plan->ops[on].lane].rank == rank)
+            plan_dep(plan, on);
+    }
+}
+
+static void add_gang(struct plan *plan, GRand *rand)
+{
+    uint32_t gang = OP_NONE;
+    for (uint32_t rank = 0; rank < plan->t.n_ranks; rank++) {
+        if (g_rand_boolean(rand))
+            continue;
+        if (gang == OP_NONE)
+            gang = plan_add_gang(plan, 1);
+        add_op(plan, rand, rank, 3, OP_EXCHANGE, gang);
+    }
+}
+
+static void random_plan(struct plan *plan, GRand *rand)
+{
+    static const uint8_t kinds[LANES - 1] = {OP_FWD, OP_BWD, OP_INPUT};
+    plan_init(plan);
+    plan->t.n_ranks = 1 + pick(rand, MOST_RANKS);
+    plan->rank_share = g_new0(double, plan->t.n_ranks);
+    plan->rank_rows = g_new0(uint32_t, plan->t.n_ranks);
+    add_lanes(plan);
+    for (uint32_t n = pick(rand, 80); n > 0; n--) {
+        uint32_t lane = pick(rand, LANES);
+        if (lane == 3)
+            add_gang(plan, rand);
+        else
+            add_op(plan, rand, pick(rand, plan->t.n_ranks), lane, kinds[lane], OP_NONE);
+    }
+    GError *error = NULL;
+    plan_seal(plan, &error);
+    g_assert_no_error(error);
+}
+
+struct times {
+    int64_t *start_ns, *end_ns, makespan_ns;
+};
+
+static int64_t fixpoint_start(const struct plan *plan, uint32_t i, const int64_t *end_ns)
+{
+    int64_t at = 0;
+    for (uint32_t d = plan->ops[i].first_dep; d < plan->ops[i + 1].first_dep; d++)
+        at = MAX(at, end_ns[plan->deps[d]]);
+    for (uint32_t j = 0; j < i; j++)
+        if (plan->ops[j].lane == plan->ops[i].lane)
+            at = MAX(at, end_ns[j]);
+    return at;
+}
+
+static int64_t fixpoint_end(const struct plan *plan, uint32_t i, const int64_t *start_ns,
+                            const int64_t *cost_ns)
+{
+    int64_t at = start_ns[i], takes = cost_ns[plan->ops[i].cost];
+    for (uint32_t j = 0; j < plan->n_ops && plan->ops[i].tag.gang != OP_NONE; j++)
+        if (plan->ops[j].tag.gang == plan->ops[i].tag.gang) {
+            at = MAX(at, start_ns[j]);
+            takes = MAX(takes, cost_ns[plan->ops[j].cost]);
+        }
+    return at + takes;
+}
+
+static struct times fixpoint(const struct plan *plan, const int64_t *cost_ns)
+{
+    struct times t = {g_new0(int64_t, plan->n_ops + 1), g_new0(int64_t, plan->n_ops + 1), 0};
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = plan->n_ops; i-- > 0;) {
+            int64_t start = fixpoint_start(plan, i, t.end_ns);
+            t.start_ns[i] = start;
+            int64_t end = fixpoint_end(plan, i, t.start_ns, cost_ns);
+            changed |= end != t.end_ns[i];
+            t.end_ns[i] = end;
+            t.makespan_ns = MAX(t.makespan_ns, end);
+        }
+    }
+    return t;
+}
+
+static void check_plan(const struct plan *plan, GRand *rand)
+{
+    struct sweep *sweep = sweep_new(plan);
+    int64_t *cost_ns = g_new0(int64_t, plan->n_costs + 1);
+    int64_t *start_ns = g_new(int64_t, plan->n_ops + 1), *end_ns = g_new(int64_t, plan->n_ops + 1);
+    for (int round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < plan->n_costs; i++)
+            cost_ns[i] = pick(rand, 4) ? pick(rand, 1000) : 0;
+        struct times truth = fixpoint(plan, cost_ns);
+        int64_t makespan_ns = sweep_time(sweep, cost_ns, start_ns, end_ns);
+        g_assert_cmpint(makespan_ns, ==, truth.makespan_ns);
+        g_assert_cmpint(sweep_time(sweep, cost_ns, NULL, NULL), ==, truth.makespan_ns);
+        for (uint32_t i = 0; i < plan->n_ops; i++) {
+            g_assert_cmpint(start_ns[i], ==, truth.start_ns[i]);
+            g_assert_cmpint(end_ns[i], ==, truth.end_ns[i]);
+        }
+        g_free(truth.start_ns);
+        g_free(truth.end_ns);
+    }
+    g_free(start_ns);
+    g_free(end_ns);
+    g_free(cost_ns);
+    sweep_free(sweep);
+}
+
+static int64_t rows_ns(const struct cost_model *model, const struct cost_key *key, GError **error)
+{
+    (void)model;
+    (void)error;
+    return key->rows * 37 + key->kind % 3 * 11;
+}
+
+/* The engine's trace, told from the plan alone: no op before its inputs' ends, lanes in order without
+ * overlap, members of a gang ending together. */
+static void check_trace(const struct plan *plan)
+{
+    static const struct cost_model model = {.name = "rows", .alone_ns = rows_ns};
+    struct run run = {.plan = plan, .costs = &model};
+    struct trace trace;
+    trace_init(&trace);
+    g_assert_true(sim_engine.run(&run, &trace, NULL));
+    g_assert_cmpuint(trace.n_ops, ==, plan->n_ops);
+    int64_t *end_ns = g_new0(int64_t, plan->n_ops + 1);
+    int64_t *lane_ns = g_new0(int64_t, plan->t.n_lanes), *gang_ns = g_new0(int64_t, plan->n_gangs + 1);
+    for (uint32_t at = 0; at < trace.n_ops; at++) {
+        uint32_t i = plan->order[at];
+        const struct trace_op *op = &trace.ops[at];
+        int64_t ready_ns = 0;
+        for (uint32_t d = plan->ops[i].first_dep; d < plan->ops[i + 1].first_dep; d++)
+            ready_ns = MAX(ready_ns, end_ns[plan->deps[d]]);
+        g_assert_cmpint(op->ready_ns, ==, ready_ns);
+        g_assert_cmpint(op->start_ns, ==, MAX(ready_ns, lane_ns[op->lane]));
+        end_ns[i] = lane_ns[op->lane] = op->end_ns;
+        if (op->tag.gang == OP_NONE)
+            continue;
+        if (gang_ns[op->tag.gang])
+            g_assert_cmpint(op->end_ns, ==, gang_ns[op->tag.gang]);
+        gang_ns[op->tag.gang] = op->end_ns;
+    }
+    for (size_t i = 1; i < trace.n_spans; i++)
+        if (trace.spans[i].lane == trace.spans[i - 1].lane)
+            g_assert_cmpint(trace.spans[i].start_ns, >=, trace.spans[i - 1].end_ns);
+    g_free(end_ns);
+    g_free(lane_ns);
+    g_free(gang_ns);
+    trace_release(&trace);
+}
+
+static void test_fixpoint(void)
+{
+    GRand *rand = g_rand_new_with_seed(2);
+    uint32_t ops = 0, gangs = 0;
+    for (int i = 0; i < PLANS; i++) {
+        struct plan plan;
+        random_plan(&plan, rand);
+        check_plan(&plan, rand);
+        check_trace(&plan);
+        ops += plan.n_ops;
+        gangs += plan.n_gangs;
+        plan_release(&plan);
+    }
+    g_assert_cmpuint(ops, >, 10 * PLANS);
+    g_assert_cmpuint(gangs, >, 2 * PLANS);
+    g_rand_free(rand);
+}
+
+int main(int argc, char **argv)
+{
+    tap_init(&argc, &argv);
+    g_test_add_func("/sweep/fixpoint", test_fixpoint);
+    return g_test_run();
+}
