@@ -32,6 +32,16 @@ static void check_init(const struct model *model, uint32_t param, const float *x
     g_assert_cmpfloat_with_epsilon(sqrt(squares / (double)n), 0.02, 5 * 0.02 / sqrt(2 * (double)n));
 }
 
+/* No two parameters of a layer begin alike, unless both are constant. */
+static void check_apart(const struct model *model, const struct layer *layer, const float *block)
+{
+    for (uint32_t p = layer->first_param; p < layer->first_param + layer->n_params; p++)
+        for (uint32_t q = layer->first_param; q < p; q++)
+            if (param_init(model, p) == INIT_NORMAL && param_init(model, q) == INIT_NORMAL)
+                g_assert_cmpint(memcmp(block + model->params[p].offset, block + model->params[q].offset, 64),
+                                !=, 0);
+}
+
 static void test_init(void)
 {
     struct model *model = load("mini", DTYPE_F32, 0), *wide = load("mini", DTYPE_F64, 0);
@@ -48,6 +58,7 @@ static void test_init(void)
             equal += a[i] == b[i] && a[i] != 0 && a[i] != 1;
         }
         g_assert_cmpuint(equal, <, n / 1000 + 10);
+        check_apart(model, &model->layers[l], a);
         for (uint32_t p = model->layers[l].first_param;
              p < model->layers[l].first_param + model->layers[l].n_params; p++)
             check_init(model, p, a + model->params[p].offset);
