@@ -25,17 +25,12 @@ static inline double normal_like(uint64_t random)
     return ((double)sum - 2 * 65535.0) * scale;
 }
 
-static double initial(enum init init, uint64_t key, uint64_t i)
+/* Element i of a parameter; init and key are the parameter's. */
+static inline double initial(enum init init, uint64_t key, uint64_t i)
 {
-    switch (init) {
-    case INIT_NORMAL:
+    if (init == INIT_NORMAL)
         return 0.02 * normal_like(numbered(key, i));
-    case INIT_ZERO:
-        return 0;
-    case INIT_ONE:
-        return 1;
-    }
-    return 0;
+    return init == INIT_ONE;
 }
 
 void data_init_layer(const struct model *model, uint32_t layer, uint64_t seed, void *block)
@@ -45,13 +40,12 @@ void data_init_layer(const struct model *model, uint32_t layer, uint64_t seed, v
         const struct param *param = &model->params[p];
         const enum init init = param_init(model, p);
         const uint64_t key = numbered(mix(seed), p);
-        for (uint64_t i = 0; i < param->numel; i++) {
-            const double value = initial(init, key, i);
-            if (model->dtype == DTYPE_F32)
-                ((float *)block)[param->offset + i] = (float)value;
-            else
-                ((double *)block)[param->offset + i] = value;
-        }
+        if (model->dtype == DTYPE_F32)
+            for (uint64_t i = 0; i < param->numel; i++)
+                ((float *)block)[param->offset + i] = (float)initial(init, key, i);
+        else
+            for (uint64_t i = 0; i < param->numel; i++)
+                ((double *)block)[param->offset + i] = initial(init, key, i);
     }
 }
 

@@ -215,8 +215,10 @@ static void build(const struct shape *shape, struct plan *plan)
         struct rank_buckets rb = add_values(&b, &r);
         build_forward(&b, &r);
         add_backward(&b, &r, &rb, allreduce);
+        /* Without overlap nothing computes while anything is on the link. */
         for (uint32_t i = 0; i < plan->t.n_buckets; i++)
-            add_unpack(&b, &r, &rb, i, allreduce[i]);
+            add_unpack(&b, &r, &rb, i,
+                       allreduce[shape->overlap == OVERLAP_BACKWARD ? i : plan->t.n_buckets - 1]);
         build_optimizer(&b, &r);
     }
     build_end(&b);

@@ -1,9 +1,10 @@
 /* profile/analyze.h -- what a trace says, by definitions that sum exactly.
  *
- * Half-open integer-ns intervals.  U(c) is the union of compute spans of a rank in a step, U(m) of communication, U(x) of
- * copies.  The window of a rank in a step runs from its first start to its last end.
- *   compute = |U(c)|; exposed_comm = |U(m) - U(c)|; exposed_copy = |U(x) - U(c) - U(m)|; idle = the rest of the window
- * (the partition of TraceLens, AMD).  compute + exposed_comm + exposed_copy + idle = window, asserted.
+ * Half-open integer-ns intervals.  U(c) is the union of compute spans of a rank in a step, U(m) of
+ * communication, U(x) of copies.  The window of a rank in a step runs from its first start to its last end.
+ *   compute = |U(c)|; exposed_comm = |U(m) - U(c)|; exposed_copy = |U(x) - U(c) - U(m)|; idle = the rest of
+ * the window (the partition of TraceLens, AMD).  compute + exposed_comm + exposed_copy + idle = window,
+ * asserted.
  */
 #ifndef PROFILE_ANALYZE_H
 #define PROFILE_ANALYZE_H
@@ -15,13 +16,14 @@ struct partition {
     int64_t comm_ns, hidden_comm_ns; /* |U(m)|, |U(m) and U(c)|: comm = hidden + exposed */
 };
 
-/* A bucket's all-reduce on the rank where it ends last, in the median step; from the start of that rank's backward. */
+/* A bucket's all-reduce on the rank where it ends last, in the median step; from the start of that rank's
+ * backward. */
 struct bucket_times {
     int64_t ready_ns;  /* its last gradient is packed */
     int64_t launch_ns; /* ... and every bucket before it is launched (PyTorch launches in order) */
     int64_t start_ns, end_ns;
     int64_t hidden_ns, exposed_ns; /* of [start, end): beside compute, or not */
-    uint32_t rank;                 /* where it ends last, the lowest among equals; OP_NONE: not reduced, no times */
+    uint32_t rank; /* where it ends last, the lowest among equals; OP_NONE: not reduced, no times */
 };
 
 struct analysis {
@@ -31,19 +33,22 @@ struct analysis {
     uint32_t median_step;        /* whose step_ns is the (lower) median */
     uint32_t slowest_rank;       /* of the median step: the longest window; the lowest rank among equals */
     int64_t median_ns, min_ns, max_ns; /* of step_ns; median as in statistics, mean of the middle two */
-    int64_t ci95_ns[2];          /* of the median, by order statistics (binomial); min and max when n < 6 */
-    int64_t phase_ns[PHASES];    /* busy time by phase of the slowest rank in the median step */
-    int64_t backward_start_ns, backward_end_ns; /* of that rank: first BWD start, last BWD or PACK end; absolute */
+    int64_t ci95_ns[2]; /* of the median, by order statistics (binomial); min and max when n < CI95_SAMPLES */
+    int64_t phase_ns[PHASES]; /* busy time by phase of the slowest rank in the median step */
+    int64_t backward_start_ns,
+        backward_end_ns; /* of that rank: first BWD start, last BWD or PACK end; absolute */
     struct bucket_times *buckets;
 };
 
-/* False with an error, and nothing to release, when the trace has no complete step.  A span of no op counts to the step
- * of the span before it on its lane. */
+/* False with an error, and nothing to release, when the trace has no complete step.  A span of no op counts
+ * to the step of the span before it on its lane. */
 bool analyze(const struct trace *, struct analysis *, GError **);
 void analysis_release(struct analysis *);
 
-/* Of n >= 1 ascending samples: the median (the mean of the middle two, rounded down), and the innermost symmetric pair
- * of order statistics that holds it with at least 95 %; the extremes where n < 6, of which no pair does. */
+/* Of n >= 1 ascending samples: the median (the mean of the middle two, rounded down), and the innermost
+ * symmetric pair of order statistics that holds it with at least 95 %; the extremes where n < CI95_SAMPLES,
+ * of which no pair does. */
+#define CI95_SAMPLES 6
 int64_t samples_median(const int64_t *sorted, uint32_t n);
 void samples_ci95(const int64_t *sorted, uint32_t n, int64_t *ci95);
 

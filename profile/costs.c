@@ -45,7 +45,8 @@ static void add_gang_costs(const struct trace *trace, struct cost_table *table)
             arrived = MAX(arrived, members[j]->start_ns);
             ended = MAX(ended, members[j]->end_ns);
         }
-        cost_table_add(table, &trace->costs[members[i]->cost], ended - arrived);
+        for (size_t j = i; j < end; j++)
+            cost_table_add(table, &trace->costs[members[j]->cost], ended - arrived);
     }
     g_free(members);
 }

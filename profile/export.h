@@ -4,8 +4,8 @@
 
 #include "profile/trace.h"
 
-/* Chrome trace-event JSON that Perfetto opens: one event a line, one pid a rank, one tid a lane, ts and dur in
- * microseconds with three decimals (exact ns), and a top-level "parprof" object (doc/formats.md). */
+/* Chrome trace-event JSON that Perfetto opens: one event a line, one pid a rank, one tid a lane, ts and dur
+ * in microseconds with three decimals (exact ns), and a top-level "parprof" object (doc/formats.md). */
 void export_chrome(const struct trace *, GString *out);
 
 #endif

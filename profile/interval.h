@@ -1,4 +1,5 @@
-/* profile/interval.h -- sets of half-open integer-ns intervals, and the measures of their unions and intersections. */
+/* profile/interval.h -- sets of half-open integer-ns intervals, and the measures of their unions and
+ * intersections. */
 #ifndef PROFILE_INTERVAL_H
 #define PROFILE_INTERVAL_H
 
@@ -9,7 +10,8 @@ struct interval {
     int64_t start_ns, end_ns;
 };
 
-/* Sorted; no interval is empty, overlaps or touches another: two sets of the same points are equal.  {0} is empty. */
+/* Sorted; no interval is empty, overlaps or touches another: two sets of the same points are equal.  {0} is
+ * empty. */
 struct intervals {
     struct interval *v;
     size_t n, room;
@@ -21,6 +23,7 @@ void intervals_add(struct intervals *, int64_t start_ns, int64_t end_ns);
 /* set := set and other together.  Linear. */
 void intervals_unite(struct intervals *set, const struct intervals *other);
 int64_t intervals_length(const struct intervals *);
-int64_t intervals_common(const struct intervals *, const struct intervals *); /* length of the intersection; linear */
+int64_t intervals_common(const struct intervals *,
+                         const struct intervals *); /* length of the intersection; linear */
 
 #endif

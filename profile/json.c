@@ -54,9 +54,34 @@ void json_double(GString *out, double x)
     g_string_append(out, text);
 }
 
+/* By hand: a trace has millions of numbers, and a format string for each is most of the time of writing it.
+ */
+void json_uint(GString *out, uint64_t x)
+{
+    char digits[20], *at = digits + sizeof digits;
+    do
+        *--at = (char)('0' + x % 10);
+    while (x /= 10);
+    g_string_append_len(out, at, digits + sizeof digits - at);
+}
+
+static uint64_t append_sign(GString *out, int64_t x)
+{
+    if (x < 0)
+        g_string_append_c(out, '-');
+    return x < 0 ? -(uint64_t)x : (uint64_t)x;
+}
+
+void json_int(GString *out, int64_t x)
+{
+    json_uint(out, append_sign(out, x));
+}
+
 void json_us(GString *out, int64_t ns)
 {
-    uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    g_string_append_printf(out, "%s%" G_GUINT64_FORMAT ".%03u", ns < 0 ? "-" : "", magnitude / 1000,
-                           (unsigned)(magnitude % 1000));
+    uint64_t magnitude = append_sign(out, ns), rest = magnitude % 1000;
+    json_uint(out, magnitude / 1000);
+    const char decimals[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+                             (char)('0' + rest % 10)};
+    g_string_append_len(out, decimals, sizeof decimals);
 }

@@ -6,8 +6,10 @@
 
 #include <glib.h>
 
-void json_string(GString *out, const char *);       /* quoted; invalid UTF-8 becomes U+FFFD; NULL: null */
-void json_double(GString *out, double);             /* shortest that reads back the same; not finite: null */
-void json_us(GString *out, int64_t ns);             /* "12.345": microseconds with three decimals, exact */
+void json_string(GString *out, const char *); /* quoted; invalid UTF-8 becomes U+FFFD; NULL: null */
+void json_double(GString *out, double);       /* shortest that reads back the same; not finite: null */
+void json_int(GString *out, int64_t);
+void json_uint(GString *out, uint64_t);
+void json_us(GString *out, int64_t ns); /* "12.345": microseconds with three decimals, exact */
 
 #endif

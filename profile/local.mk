@@ -1,2 +1,4 @@
-libparprof_a_SOURCES += %D%/clock.h %D%/trace.h %D%/interval.h %D%/analyze.h %D%/report.h %D%/export.h %D%/json.h \
-	%D%/trace.c %D%/costs.c %D%/interval.c %D%/analyze.c %D%/json.c
+libparprof_a_SOURCES += %D%/clock.h %D%/trace.h %D%/interval.h %D%/analyze.h %D%/table.h %D%/report.h \
+	%D%/json.h %D%/export.h \
+	%D%/trace.c %D%/costs.c %D%/interval.c %D%/analyze.c %D%/table.c %D%/report.c %D%/report-json.c \
+	%D%/json.c %D%/export-chrome.c

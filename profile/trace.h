@@ -1,10 +1,11 @@
 /* profile/trace.h -- what happened, or what is predicted to: self-contained, without its plan.
  *
- * Ops are what was scheduled; spans are the intervals that were busy (kernels, copies), each of at most one op.  The
- * simulator and the CPU executor have one span an op, a GPU has several.  Times are int64 ns, half-open [start, end), from
- * a base near zero.  Invariants: ops are ordered by step, then as the plan's sealed order; spans by lane, then start;
- * within a lane they do not overlap (own engines).  Every op's tag.step is below n_steps, which whoever fills the trace
- * sets, as it does simulated, cancelled, loss, weight_hash and the memory fields (g_malloc'd; release frees them).
+ * Ops are what was scheduled; spans are the intervals that were busy (kernels, copies), each of at most one
+ * op.  The simulator and the CPU executor have one span an op, a GPU has several.  Times are int64 ns,
+ * half-open [start, end), from a base near zero.  Invariants: ops are ordered by step, then as the plan's
+ * sealed order; spans by lane, then start; within a lane they do not overlap (own engines).  Every op's
+ * tag.step is below n_steps, which whoever fills the trace sets, as it does simulated, cancelled, loss,
+ * weight_hash and the memory fields (g_malloc'd; release frees them).
  */
 #ifndef PROFILE_TRACE_H
 #define PROFILE_TRACE_H
@@ -17,7 +18,8 @@
 struct trace_op {
     struct op_tag tag; /* tag.step: measured step, from 0 */
     uint32_t lane, cost;
-    int64_t ready_ns; /* when the last of its dependencies ended, its lane not counted; the step's start if it has none */
+    int64_t ready_ns; /* when the last of its dependencies ended, its lane not counted; the step's start if it
+                         has none */
     int64_t start_ns, end_ns; /* as a member of a gang, includes waiting for the peers */
 };
 
@@ -29,7 +31,8 @@ struct trace_span {
     uint8_t cls;       /* enum span_class */
 };
 
-/* How the trace came about, printed in captions and kept in files: "engine" = "cpu", "link" = "paced to 10 Gb/s, 20 us". */
+/* How the trace came about, printed in captions and kept in files: "engine" = "cpu", "link" = "paced to 10
+ * Gb/s, 20 us". */
 struct trace_label {
     char *key, *value;
 };
@@ -56,15 +59,15 @@ void trace_release(struct trace *);
 void trace_adopt(struct trace *, const struct tables *, uint32_t n_costs, const struct cost_key *);
 /* Replaces.  %f and the like would follow the locale: format such numbers with g_ascii_formatd first. */
 void trace_label(struct trace *, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4);
-const char *trace_label_value(const struct trace *, const char *key);                          /* NULL if absent */
-void trace_reserve(struct trace *, size_t ops);             /* room for that many ops with a span each */
+const char *trace_label_value(const struct trace *, const char *key); /* NULL if absent */
+void trace_reserve(struct trace *, size_t ops); /* room for that many ops with a span each */
 /* An op with one span of its lane's class; none on a host lane.  Amortised O(1). */
 void trace_add_op(struct trace *, const struct trace_op *);
 /* Call once after the last add: sorts spans, moves the base to 0. */
 void trace_finish(struct trace *);
 
-/* Costs of the keys, each the median of its samples over the trace's steps: an op's duration, or for a gang one sample
- * from the arrival (start) of its last member to the last end.  cost_table_free. */
+/* Costs of the keys, each the median of its samples over the trace's steps: an op's duration, or for members
+ * of a gang the time from the arrival (start) of its last member to the last end.  cost_table_free. */
 struct cost_table *trace_costs(const struct trace *);
 
 #endif

@@ -99,8 +99,11 @@ static bool sim_run(const struct run *run, struct trace *trace, GError **error)
         trace_label(trace, "cost", "%s", run->costs->name);
         fill_memory(plan, trace);
         trace->cancelled = run->cancel && *run->cancel;
-        if (!trace->cancelled)
+        if (!trace->cancelled) {
             simulate(plan, cost_ns, trace);
+            if (run->progress)
+                run->progress(run->user, 1, 1);
+        }
         trace_finish(trace);
     }
     g_free(cost_ns);

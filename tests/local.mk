@@ -9,12 +9,40 @@ AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
-UNIT_TESTS =
-UNIT_TESTS += %D%/t-exec
-UNIT_TESTS += %D%/t-train
-SHELL_TESTS = %D%/layering.sh
+UNIT_TESTS = \
+	%D%/t-analyze \
+	%D%/t-bucket \
+	%D%/t-cluster \
+	%D%/t-cost \
+	%D%/t-data \
+	%D%/t-exec \
+	%D%/t-export \
+	%D%/t-kernels \
+	%D%/t-layers \
+	%D%/t-model \
+	%D%/t-report \
+	%D%/t-sim \
+	%D%/t-sim-ddp \
+	%D%/t-svg \
+	%D%/t-sweep \
+	%D%/t-trace \
+	%D%/t-train \
+	%D%/t-viz
+SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+%C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c
+%C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h
 LDADD = $(CORE_LIBS)
+
+# Programs that only measure; built when asked for.
+BENCHES = %D%/bench-plan %D%/bench-compute
+EXTRA_PROGRAMS += $(BENCHES)
+CLEANFILES += $(BENCHES)
+EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
+.PHONY: bench
+bench: parprof $(module_PROGRAMS) $(BENCHES)
+	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
+		$(SHELL) $(srcdir)/tests/bench/run

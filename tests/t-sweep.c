@@ -1,6 +1,7 @@
 /* The sweep against a fixpoint: start times raised until nothing changes, knowing nothing of orders or slots.
  */
 #include "plan/plan.h"
+#include "profile/trace.h"
 #include "sim/sim.h"
 #include "tests/tap.h"
 
@@ -138,6 +139,49 @@ static void check_plan(const struct plan *plan, GRand *rand)
     sweep_free(sweep);
 }
 
+static int64_t rows_ns(const struct cost_model *model, const struct cost_key *key, GError **error)
+{
+    (void)model;
+    (void)error;
+    return key->rows * 37 + key->kind % 3 * 11;
+}
+
+/* The engine's trace, told from the plan alone: no op before its inputs' ends, lanes in order without
+ * overlap, members of a gang ending together. */
+static void check_trace(const struct plan *plan)
+{
+    static const struct cost_model model = {.name = "rows", .alone_ns = rows_ns};
+    struct run run = {.plan = plan, .costs = &model};
+    struct trace trace;
+    trace_init(&trace);
+    g_assert_true(sim_engine.run(&run, &trace, NULL));
+    g_assert_cmpuint(trace.n_ops, ==, plan->n_ops);
+    int64_t *end_ns = g_new0(int64_t, plan->n_ops + 1);
+    int64_t *lane_ns = g_new0(int64_t, plan->t.n_lanes), *gang_ns = g_new0(int64_t, plan->n_gangs + 1);
+    for (uint32_t at = 0; at < trace.n_ops; at++) {
+        uint32_t i = plan->order[at];
+        const struct trace_op *op = &trace.ops[at];
+        int64_t ready_ns = 0;
+        for (uint32_t d = plan->ops[i].first_dep; d < plan->ops[i + 1].first_dep; d++)
+            ready_ns = MAX(ready_ns, end_ns[plan->deps[d]]);
+        g_assert_cmpint(op->ready_ns, ==, ready_ns);
+        g_assert_cmpint(op->start_ns, ==, MAX(ready_ns, lane_ns[op->lane]));
+        end_ns[i] = lane_ns[op->lane] = op->end_ns;
+        if (op->tag.gang == OP_NONE)
+            continue;
+        if (gang_ns[op->tag.gang])
+            g_assert_cmpint(op->end_ns, ==, gang_ns[op->tag.gang]);
+        gang_ns[op->tag.gang] = op->end_ns;
+    }
+    for (size_t i = 1; i < trace.n_spans; i++)
+        if (trace.spans[i].lane == trace.spans[i - 1].lane)
+            g_assert_cmpint(trace.spans[i].start_ns, >=, trace.spans[i - 1].end_ns);
+    g_free(end_ns);
+    g_free(lane_ns);
+    g_free(gang_ns);
+    trace_release(&trace);
+}
+
 static void test_fixpoint(void)
 {
     GRand *rand = g_rand_new_with_seed(2);
@@ -146,6 +190,7 @@ static void test_fixpoint(void)
         struct plan plan;
         random_plan(&plan, rand);
         check_plan(&plan, rand);
+        check_trace(&plan);
         ops += plan.n_ops;
         gangs += plan.n_gangs;
         plan_release(&plan);

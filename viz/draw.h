@@ -1,7 +1,8 @@
 /* viz/draw.h -- what a figure is drawn with.  Layout calls this and knows no library.
  *
- * Coordinates are in px of the canvas, origin top left, y down.  Colours are 0xRRGGBB.  A writer collects into memory;
- * `finish` hands out the bytes, so that nothing half-drawn is ever on disk.
+ * Coordinates are in px of the canvas, origin top left, y down.  Colours are 0xRRGGBB.  A writer collects
+ * into memory; `finish` hands out the bytes, so that nothing half-drawn is ever on disk.  Texts are UTF-8 of
+ * one line.
  */
 #ifndef VIZ_DRAW_H
 #define VIZ_DRAW_H
@@ -19,7 +20,7 @@ struct fill {
     int32_t color;  /* 0xRRGGBB, or -1: not filled */
     int32_t stroke; /* outline, or -1 */
     double stroke_width;
-    uint8_t hatch;  /* enum hatch, drawn in `ink` over the colour */
+    uint8_t hatch; /* enum hatch, drawn in `ink` over the colour */
     uint32_t ink;
 };
 
@@ -30,18 +31,25 @@ struct font {
 
 struct draw;
 
-/* A writer: call order begin, (rect | line | text | group)*, finish or cancel.  Every begin is ended by one of the two. */
+/* A writer: call order begin, (rect | line | polygon | text)*, finish or cancel.  Every begin is ended by one
+ * of the two. */
 struct draw_ops {
     const char *format; /* "svg" */
     struct draw *(*begin)(double width, double height, const char *title, GError **);
     double (*text_width)(struct draw *, const struct font *, const char *text);
     void (*rect)(struct draw *, double x, double y, double w, double h, const struct fill *);
-    void (*line)(struct draw *, double x0, double y0, double x1, double y1, uint32_t color, double width, bool dashed);
+    void (*line)(struct draw *, double x0, double y0, double x1, double y1, uint32_t color, double width,
+                 bool dashed);
     void (*polygon)(struct draw *, unsigned n, const double *xy, uint32_t color);
     /* y is the baseline */
-    void (*text)(struct draw *, double x, double y, const struct font *, enum align, uint32_t color, const char *text);
+    void (*text)(struct draw *, double x, double y, const struct font *, enum align, uint32_t color,
+                 const char *text);
     GBytes *(*finish)(struct draw *, GError **);
     void (*cancel)(struct draw *);
 };
+
+/* The SVG writer: a module, opened when a figure is drawn and kept for the life of the process.  NULL: it is
+ * nowhere, or its libraries are missing; the error says where it was looked for and what to do. */
+const struct draw_ops *draw_open(GError **);
 
 #endif

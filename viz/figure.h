@@ -21,15 +21,16 @@ struct figure_options {
 struct figure {
     const char *name, *summary;
     /* Draws onto a canvas that is begun.  False: the input lacks what the figure needs, and why. */
-    bool (*draw)(const struct figure_input *, const struct figure_options *, const struct draw_ops *, struct draw *,
-                 GError **);
+    bool (*draw)(const struct figure_input *, const struct figure_options *, const struct draw_ops *,
+                 struct draw *, GError **);
 };
 
 extern const struct figure figure_timeline;
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);
 
-/* begin, draw, finish: the whole file's bytes. */
+/* begin, draw, finish: the whole file's bytes.  NULL also for a canvas that is too small to read or too large
+ * to open. */
 GBytes *figure_render(const struct figure *, const struct figure_input *, const struct figure_options *,
                       const struct draw_ops *, GError **);
 

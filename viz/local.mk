@@ -1,1 +1,10 @@
-libparprof_a_SOURCES += %D%/draw.h %D%/figure.h
+libparprof_a_SOURCES += %D%/draw.h %D%/figure.h %D%/palette.h %D%/pen.h %D%/layout.h %D%/rows.h %D%/lanes.h \
+	%D%/draw.c %D%/figure.c %D%/palette.c %D%/pen.c %D%/layout.c %D%/rows.c %D%/lanes.c %D%/timeline.c
+
+# Pango is opened at run time, when a figure is drawn: linking it would cost every start of the program.
+module_PROGRAMS += parprof-cairo.so
+parprof_cairo_so_SOURCES = %D%/draw-cairo.c
+parprof_cairo_so_CPPFLAGS = $(AM_CPPFLAGS) $(DRAW_CFLAGS)
+parprof_cairo_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
+parprof_cairo_so_LDFLAGS = $(AM_LDFLAGS) -shared
+parprof_cairo_so_LDADD = $(DRAW_LIBS) $(GLIB_LIBS)

@@ -27,12 +27,10 @@ ON_EVERY_CPU static double cross_entropy_row(size_t n, const float *x, size_t ta
         max = max < x[j] ? x[j] : max;
     const double sum = exponentials(n, x, max, dx);
     const float factor = (float)(share / sum);
-    /* Not 1 less the probability, but the sum of the others: near 1 the difference would be rounding. */
-    const double others = sum - (double)dx[target];
 #pragma omp simd
     for (size_t j = 0; j < n; j++)
         dx[j] *= factor;
-    dx[target] = (float)(-others * (share / sum));
+    dx[target] -= (float)share;
     return log(sum) + (double)max - (double)x[target];
 }
 

@@ -1,0 +1,413 @@
+#include "profile/export.h"
+
+#include <inttypes.h>
+
+#include "profile/json.h"
+
+/* Writes rows of one array or object: "[" or "{" before the first, "," before the others, each on a line. */
+struct rows {
+    GString *out;
+    bool any;
+};
+
+static void next_row(struct rows *rows)
+{
+    g_string_append(rows->out, rows->any ? ",\n" : "\n");
+    rows->any = true;
+}
+
+static void key(GString *out, const char *before, const char *name)
+{
+    g_string_append(out, before);
+    g_string_append_c(out, '"');
+    g_string_append(out, name);
+    g_string_append(out, "\":");
+}
+
+static void text_field(GString *out, const char *before, const char *name, const char *text)
+{
+    key(out, before, name);
+    json_string(out, text);
+}
+
+static void field(GString *out, const char *before, const char *name, int64_t x)
+{
+    key(out, before, name);
+    json_int(out, x);
+}
+
+static void bytes_field(GString *out, const char *before, const char *name, uint64_t x)
+{
+    key(out, before, name);
+    json_uint(out, x);
+}
+
+static void flag_field(GString *out, const char *name, bool set)
+{
+    key(out, ",", name);
+    g_string_append(out, set ? "true" : "false");
+}
+
+/* An index that does not apply is left out. */
+static void index_field(GString *out, const char *name, uint32_t index, uint32_t none)
+{
+    if (index != none)
+        field(out, ",", name, index);
+}
+
+static void write_lanes(const struct tables *t, GString *out)
+{
+    struct rows rows = {out};
+    g_string_append(out, ",\n\"lanes\":[");
+    for (uint32_t i = 0; i < t->n_lanes; i++) {
+        const struct lane *lane = &t->lanes[i];
+        next_row(&rows);
+        text_field(out, "{", "name", lane->name);
+        text_field(out, ",", "class", lane_class_name(lane->cls));
+        field(out, ",", "rank", lane->rank);
+        field(out, ",", "device", lane->device);
+        index_field(out, "peer", lane->peer, OP_NONE);
+        g_string_append_c(out, '}');
+    }
+    g_string_append_c(out, ']');
+}
+
+static void write_layers(const struct tables *t, GString *out)
+{
+    struct rows rows = {out};
+    g_string_append(out, ",\n\"layers\":[");
+    for (uint32_t i = 0; i < t->n_layers; i++) {
+        next_row(&rows);
+        text_field(out, "{", "name", t->layers[i].name);
+        text_field(out, ",", "block", t->layers[i].block);
+        field(out, ",", "first_param", t->layers[i].first_param);
+        field(out, ",", "n_params", t->layers[i].n_params);
+        g_string_append_c(out, '}');
+    }
+    g_string_append_c(out, ']');
+}
+
+static void write_params(const struct tables *t, GString *out)
+{
+    struct rows rows = {out};
+    g_string_append(out, ",\n\"params\":[");
+    for (uint32_t i = 0; i < t->n_params; i++) {
+        next_row(&rows);
+        text_field(out, "{", "name", t->params[i].name);
+        bytes_field(out, ",", "bytes", t->params[i].bytes);
+        field(out, ",", "layer", t->params[i].layer);
+        index_field(out, "bucket", t->params[i].bucket, OP_NONE);
+        g_string_append_c(out, '}');
+    }
+    g_string_append_c(out, ']');
+}
+
+static void write_buckets(const struct tables *t, GString *out)
+{
+    struct rows rows = {out};
+    g_string_append(out, ",\n\"buckets\":[");
+    for (uint32_t i = 0; i < t->n_buckets; i++) {
+        const struct bucket_row *row = &t->buckets[i];
+        next_row(&rows);
+        bytes_field(out, "{", "bytes", row->bytes);
+        g_string_append(out, ",\"params\":[");
+        for (uint32_t k = 0; k < row->n_params; k++) {
+            g_string_append(out, k ? "," : "");
+            json_uint(out, t->bucket_params[row->first_param + k]);
+        }
+        g_string_append_c(out, ']');
+        index_field(out, "closed_by", row->closed_by, OP_NONE);
+        g_string_append_c(out, '}');
+    }
+    g_string_append_c(out, ']');
+}
+
+static void write_costs(const struct trace *trace, GString *out)
+{
+    struct rows rows = {out};
+    g_string_append(out, ",\n\"costs\":[");
+    for (uint32_t i = 0; i < trace->n_costs; i++) {
+        const struct cost_key *cost = &trace->costs[i];
+        next_row(&rows);
+        text_field(out, "{", "kind", op_name(cost->kind));
+        text_field(out, ",", "algo", allreduce_name(cost->algo));
+        text_field(out, ",", "shape", cost->shape);
+        bytes_field(out, ",", "bytes", cost->bytes);
+        bytes_field(out, ",", "flops", cost->flops);
+        field(out, ",", "rows", cost->rows);
+        field(out, ",", "kernels", cost->kernels);
+        field(out, ",", "members", cost->members);
+        g_string_append(out, ",\"share\":");
+        json_double(out, cost->share);
+        g_string_append_c(out, '}');
+    }
+    g_string_append_c(out, ']');
+}
+
+static void write_labels(const struct trace *trace, GString *out)
+{
+    g_string_append(out, ",\n\"labels\":{");
+    for (uint32_t i = 0; i < trace->n_labels; i++) {
+        g_string_append(out, i ? "," : "");
+        json_string(out, trace->labels[i].key);
+        g_string_append_c(out, ':');
+        json_string(out, trace->labels[i].value);
+    }
+    g_string_append_c(out, '}');
+}
+
+static void write_training(const struct trace *trace, GString *out)
+{
+    for (uint32_t i = 0; trace->loss && i < trace->n_steps; i++) {
+        g_string_append(out, i ? "," : ",\n\"loss\":[");
+        json_double(out, trace->loss[i]);
+    }
+    g_string_append(out, trace->loss && trace->n_steps ? "]" : "");
+    /* As text: a JSON number of 64 bits is not exact for most readers. */
+    for (uint32_t i = 0; trace->weight_hash && i < trace->t.n_ranks; i++)
+        g_string_append_printf(out, "%s\"%016" PRIx64 "\"", i ? "," : ",\n\"weight_hash\":[",
+                               trace->weight_hash[i]);
+    g_string_append(out, trace->weight_hash && trace->t.n_ranks ? "]" : "");
+}
+
+static void write_memory(const struct trace *trace, GString *out)
+{
+    if (!trace->memory_bytes)
+        return;
+    struct rows rows = {out};
+    g_string_append(out, ",\n\"memory\":[");
+    for (uint32_t i = 0; i < trace->n_memory; i++) {
+        next_row(&rows);
+        text_field(out, "{", "name", trace->memory_names[i]);
+        g_string_append(out, ",\"bytes\":[");
+        for (uint32_t rank = 0; rank < trace->t.n_ranks; rank++)
+            g_string_append_printf(out, "%s%" PRIu64, rank ? "," : "",
+                                   trace->memory_bytes[(gsize)rank * trace->n_memory + i]);
+        g_string_append(out, "]}");
+    }
+    g_string_append_c(out, ']');
+}
+
+/* All of the trace that is not an event. */
+static void write_header(const struct trace *trace, GString *out)
+{
+    const char *engine = trace_label_value(trace, "engine");
+    g_string_append(out, "\"parprof\":{\"schema\":\"parprof.trace/1\"");
+    text_field(out, ",\n", "mode", trace->t.mode);
+    text_field(out, ",\n", "model", trace->t.model);
+    if (engine)
+        text_field(out, ",\n", "engine", engine);
+    field(out, ",\n", "ranks", trace->t.n_ranks);
+    field(out, ",", "steps", trace->n_steps);
+    field(out, ",", "ops", (int64_t)trace->n_ops);
+    field(out, ",", "spans", (int64_t)trace->n_spans);
+    flag_field(out, "simulated", trace->simulated);
+    flag_field(out, "cancelled", trace->cancelled);
+    write_labels(trace, out);
+    write_training(trace, out);
+    write_memory(trace, out);
+    write_lanes(&trace->t, out);
+    write_layers(&trace->t, out);
+    write_params(&trace->t, out);
+    write_buckets(&trace->t, out);
+    write_costs(trace, out);
+    g_string_append(out, "},\n");
+}
+
+/* "layer3", "layer3.attention", "layer3 to layer5". */
+static void append_layers(const struct tables *t, const struct op_tag *tag, GString *out)
+{
+    if (tag->layer0 >= tag->layer1 || tag->layer1 > t->n_layers)
+        return;
+    const struct layer_row *first = &t->layers[tag->layer0], *last = &t->layers[tag->layer1 - 1];
+    if (first == last)
+        g_string_append_printf(out, " %s", first->name);
+    else if (g_strcmp0(first->block, last->block) == 0)
+        g_string_append_printf(out, " %s", first->block);
+    else
+        g_string_append_printf(out, " %s to %s", first->block, last->block);
+}
+
+/* "F layer3.attention", "all-reduce bucket 2 hop 1": a hop carries the name of what it is part of. */
+static void op_text(const struct tables *t, const struct op_tag *tag, GString *out)
+{
+    bool hop = tag->algo != ALLREDUCE_WHOLE && op_phase(tag->kind) == PHASE_COMM;
+    g_string_assign(out, hop ? op_label(OP_ALLREDUCE) : op_label(tag->kind));
+    append_layers(t, tag, out);
+    if (tag->bucket != OP_NONE)
+        g_string_append_printf(out, " bucket %" PRIu32, tag->bucket);
+    if (hop && tag->hop != LAYER_NONE)
+        g_string_append_printf(out, " hop %u", tag->hop);
+}
+
+struct writer {
+    const struct trace *trace;
+    struct rows rows;
+    GString *name;
+    uint32_t next_tid; /* for rows of lanes whose spans overlap */
+    bool *seen;        /* ops whose fields are written */
+};
+
+/* Perfetto keeps process and thread 0 for the idle ones, so ids count from 1. */
+static uint32_t lane_pid(const struct trace *trace, uint32_t lane)
+{
+    return trace->t.lanes[lane].rank + 1;
+}
+
+static void metadata(struct writer *w, const char *what, uint32_t pid, uint32_t tid)
+{
+    next_row(&w->rows);
+    g_string_append_printf(w->rows.out,
+                           "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"args\":{",
+                           what, pid, tid);
+}
+
+static void name_process(struct writer *w, uint32_t rank)
+{
+    GString *out = w->rows.out;
+    metadata(w, "process_name", rank + 1, 0);
+    g_string_append_printf(out, "\"name\":\"rank %" PRIu32 "\"}}", rank);
+    metadata(w, "process_sort_index", rank + 1, 0);
+    g_string_append_printf(out, "\"sort_index\":%" PRIu32 "}}", rank);
+}
+
+static void name_thread(struct writer *w, uint32_t lane, uint32_t tid)
+{
+    GString *out = w->rows.out;
+    uint32_t pid = lane_pid(w->trace, lane);
+    metadata(w, "thread_name", pid, tid);
+    text_field(out, "", "name", w->trace->t.lanes[lane].name);
+    g_string_append(out, "}}");
+    metadata(w, "thread_sort_index", pid, tid);
+    g_string_append_printf(out, "\"sort_index\":%" PRIu32 "}}", lane);
+}
+
+/* All of struct trace_op that the event of one of its spans does not say. */
+static void write_op(const struct trace *trace, uint32_t index, const struct trace_span *span, GString *out)
+{
+    const struct trace_op *op = &trace->ops[index];
+    const struct op_tag *tag = &op->tag;
+    text_field(out, ",", "kind", op_name(tag->kind));
+    if (tag->algo != ALLREDUCE_WHOLE)
+        text_field(out, ",", "algo", allreduce_name(tag->algo));
+    field(out, ",", "step", tag->step);
+    index_field(out, "layer0", tag->layer0, LAYER_NONE);
+    index_field(out, "layer1", tag->layer1, LAYER_NONE);
+    index_field(out, "chunk", tag->chunk, LAYER_NONE);
+    index_field(out, "hop", tag->hop, LAYER_NONE);
+    index_field(out, "micro", tag->micro, OP_NONE);
+    index_field(out, "bucket", tag->bucket, OP_NONE);
+    index_field(out, "gang", tag->gang, OP_NONE);
+    index_field(out, "coll", tag->coll, OP_NONE);
+    index_field(out, "cost", op->cost, OP_NONE);
+    bytes_field(out, ",", "bytes", tag->bytes);
+    field(out, ",", "ready_ns", op->ready_ns);
+    if (op->lane != span->lane)
+        field(out, ",", "op_lane", op->lane);
+    if (op->start_ns != span->start_ns || op->end_ns != span->end_ns) {
+        field(out, ",", "start_ns", op->start_ns);
+        field(out, ",", "end_ns", op->end_ns);
+    }
+}
+
+static void begin_event(struct writer *w, const char *phase, uint32_t tid, const struct trace_span *span)
+{
+    static const char *const categories[SPAN_CLASSES + 1] = {"compute", "comm", "copy", "op"};
+    GString *out = w->rows.out;
+    const char *category = categories[MIN(span->cls, SPAN_CLASSES)];
+    if (span->op == OP_NONE)
+        g_string_assign(w->name, category);
+    else
+        op_text(&w->trace->t, &w->trace->ops[span->op].tag, w->name);
+    next_row(&w->rows);
+    g_string_append(out, phase);
+    text_field(out, ",", "name", w->name->str);
+    text_field(out, ",", "cat", category);
+    field(out, ",", "pid", lane_pid(w->trace, span->lane));
+    field(out, ",", "tid", tid);
+    g_string_append(out, ",\"ts\":");
+    json_us(out, span->start_ns);
+}
+
+static void end_event(struct writer *w, const struct trace_span *span)
+{
+    GString *out = w->rows.out;
+    field(out, ",\"args\":{", "lane", span->lane);
+    if (span->op != OP_NONE) {
+        field(out, ",", "op", span->op);
+        if (!w->seen[span->op])
+            write_op(w->trace, span->op, span, out);
+        w->seen[span->op] = true;
+    }
+    g_string_append(out, "}}");
+}
+
+static void span_event(struct writer *w, uint32_t tid, const struct trace_span *span)
+{
+    begin_event(w, "{\"ph\":\"X\"", tid, span);
+    g_string_append(w->rows.out, ",\"dur\":");
+    json_us(w->rows.out, span->end_ns - span->start_ns);
+    end_event(w, span);
+}
+
+/* An op that kept nothing busy: a mark, since a bar could lie across others. */
+static void mark_event(struct writer *w, uint32_t op)
+{
+    int64_t at_ns = w->trace->ops[op].start_ns;
+    uint32_t lane = w->trace->ops[op].lane;
+    struct trace_span none = {at_ns, at_ns, lane, op, SPAN_CLASSES};
+    begin_event(w, "{\"ph\":\"i\",\"s\":\"t\"", lane + 1, &none);
+    end_event(w, &none);
+}
+
+struct row_end {
+    int64_t end_ns;
+    uint32_t tid;
+};
+
+/* The spans of one lane from `i` on; returns where the next lane's begin.  One that overlaps goes to a row of
+ * its own. */
+static size_t write_lane(struct writer *w, size_t i)
+{
+    const struct trace *trace = w->trace;
+    uint32_t lane = trace->spans[i].lane;
+    GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct row_end));
+    struct row_end first = {INT64_MIN, lane + 1};
+    g_array_append_val(rows, first);
+    for (; i < trace->n_spans && trace->spans[i].lane == lane; i++) {
+        const struct trace_span *span = &trace->spans[i];
+        guint row = 0;
+        while (row < rows->len && g_array_index(rows, struct row_end, row).end_ns > span->start_ns)
+            row++;
+        if (row == rows->len) {
+            struct row_end more = {INT64_MIN, w->next_tid++};
+            g_array_append_val(rows, more);
+            name_thread(w, lane, more.tid);
+        }
+        struct row_end *chosen = &g_array_index(rows, struct row_end, row);
+        chosen->end_ns = span->end_ns;
+        span_event(w, chosen->tid, span);
+    }
+    g_array_free(rows, TRUE);
+    return i;
+}
+
+void export_chrome(const struct trace *trace, GString *out)
+{
+    struct writer w = {trace, {out}, g_string_new(NULL), trace->t.n_lanes + 1, g_new0(bool, trace->n_ops)};
+    g_string_append(out, "{\"displayTimeUnit\":\"ms\",\n");
+    write_header(trace, out);
+    g_string_append(out, "\"traceEvents\":[");
+    for (uint32_t rank = 0; rank < trace->t.n_ranks; rank++)
+        name_process(&w, rank);
+    for (uint32_t lane = 0; lane < trace->t.n_lanes; lane++)
+        name_thread(&w, lane, lane + 1);
+    for (size_t i = 0; i < trace->n_spans;)
+        i = write_lane(&w, i);
+    for (uint32_t op = 0; op < trace->n_ops; op++)
+        if (!w.seen[op])
+            mark_event(&w, op);
+    g_string_append(out, "\n]}\n");
+    g_string_free(w.name, TRUE);
+    g_free(w.seen);
+}

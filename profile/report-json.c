@@ -1,0 +1,255 @@
+#include <inttypes.h>
+
+#include "profile/json.h"
+#include "profile/report.h"
+
+/* A member of the outermost object starts a line; the schema is the first. */
+static void member(GString *out, const char *key)
+{
+    g_string_append(out, ",\n ");
+    json_string(out, key);
+    g_string_append(out, ": ");
+}
+
+static void string_pairs(GString *out, const char *key, const char *const *pairs)
+{
+    if (!pairs || !pairs[0])
+        return;
+    member(out, key);
+    for (size_t i = 0; pairs[i]; i += 2) {
+        g_string_append(out, i ? ", " : "{");
+        json_string(out, pairs[i]);
+        g_string_append(out, ": ");
+        json_string(out, pairs[i + 1]);
+    }
+    g_string_append(out, "}");
+}
+
+static void labels(const struct trace *trace, GString *out)
+{
+    if (!trace->n_labels)
+        return;
+    member(out, "labels");
+    for (uint32_t i = 0; i < trace->n_labels; i++) {
+        g_string_append(out, i ? ", " : "{");
+        json_string(out, trace->labels[i].key);
+        g_string_append(out, ": ");
+        json_string(out, trace->labels[i].value);
+    }
+    g_string_append(out, "}");
+}
+
+static void named_ns(GString *out, const char *before, const char *key, int64_t ns)
+{
+    g_string_append_printf(out, "%s\"%s\": %" PRId64, before, key, ns);
+}
+
+/* One number a step and rank, which stands at `offset` in its partition. */
+static void sample(GString *out, const struct analysis *a, const char *before, const char *key, size_t offset)
+{
+    g_string_append_printf(out, "%s\n  \"%s\": [", before, key);
+    for (uint32_t step = 0; step < a->n_steps; step++) {
+        g_string_append(out, step ? ", [" : "[");
+        for (uint32_t rank = 0; rank < a->n_ranks; rank++) {
+            const struct partition *p = &a->partition[(gsize)step * a->n_ranks + rank];
+            g_string_append_printf(out, "%s%" PRId64, rank ? ", " : "",
+                                   *(const int64_t *)((const char *)p + offset));
+        }
+        g_string_append(out, "]");
+    }
+    g_string_append(out, "]");
+}
+
+static void samples(const struct analysis *a, GString *out)
+{
+    member(out, "samples");
+    sample(out, a, "{", "step_ns", offsetof(struct partition, window_ns));
+    sample(out, a, ",", "compute_ns", offsetof(struct partition, compute_ns));
+    sample(out, a, ",", "comm_ns", offsetof(struct partition, comm_ns));
+    sample(out, a, ",", "exposed_comm_ns", offsetof(struct partition, exposed_comm_ns));
+    sample(out, a, ",", "exposed_copy_ns", offsetof(struct partition, exposed_copy_ns));
+    sample(out, a, ",", "idle_ns", offsetof(struct partition, idle_ns));
+    g_string_append(out, "}");
+}
+
+static void step(const struct analysis *a, GString *out)
+{
+    member(out, "step_ns");
+    named_ns(out, "{", "median", a->median_ns);
+    if (a->n_steps >= CI95_SAMPLES)
+        g_string_append_printf(out, ", \"ci95\": [%" PRId64 ", %" PRId64 "]", a->ci95_ns[0], a->ci95_ns[1]);
+    named_ns(out, ", ", "min", a->min_ns);
+    named_ns(out, ", ", "max", a->max_ns);
+    g_string_append(out, "}");
+    member(out, "median_step");
+    g_string_append_printf(out, "%" PRIu32, a->median_step);
+    member(out, "slowest_rank");
+    g_string_append_printf(out, "%" PRIu32, a->slowest_rank);
+}
+
+static void partition(const struct partition *p, GString *out)
+{
+    member(out, "partition_ns");
+    named_ns(out, "{", "compute", p->compute_ns);
+    named_ns(out, ", ", "exposed_comm", p->exposed_comm_ns);
+    named_ns(out, ", ", "exposed_copy", p->exposed_copy_ns);
+    named_ns(out, ", ", "idle", p->idle_ns);
+    named_ns(out, ", ", "span", p->window_ns);
+    g_string_append(out, "}");
+    if (p->comm_ns == 0)
+        return;
+    member(out, "overlap");
+    named_ns(out, "{", "comm_ns", p->comm_ns);
+    named_ns(out, ", ", "hidden_ns", p->hidden_comm_ns);
+    named_ns(out, ", ", "exposed_ns", p->exposed_comm_ns);
+    g_string_append(out, ", \"percent\": ");
+    json_double(out, (double)p->hidden_comm_ns / (double)p->comm_ns * 100);
+    g_string_append(out, "}");
+}
+
+static void phases(const struct analysis *a, GString *out)
+{
+    member(out, "phases_ns");
+    for (unsigned phase = 0; phase < PHASES; phase++)
+        named_ns(out, phase ? ", " : "{", phase_name(phase), a->phase_ns[phase]);
+    g_string_append(out, "}");
+}
+
+static void bucket_times(const struct bucket_times *t, GString *out)
+{
+    if (t->rank == OP_NONE)
+        return;
+    g_string_append_printf(out, ", \"rank\": %" PRIu32, t->rank);
+    named_ns(out, ", ", "ready_ns", t->ready_ns);
+    named_ns(out, ", ", "launch_ns", t->launch_ns);
+    named_ns(out, ", ", "start_ns", t->start_ns);
+    named_ns(out, ", ", "end_ns", t->end_ns);
+    named_ns(out, ", ", "hidden_ns", t->hidden_ns);
+    named_ns(out, ", ", "exposed_ns", t->exposed_ns);
+}
+
+static void buckets(const struct trace *trace, const struct analysis *a, GString *out)
+{
+    const struct tables *t = &trace->t;
+    if (!t->n_buckets)
+        return;
+    member(out, "buckets");
+    for (uint32_t i = 0; i < t->n_buckets; i++) {
+        const struct bucket_row *row = &t->buckets[i];
+        g_string_append_printf(out, "%s\n  {\"index\": %" PRIu32 ", \"bytes\": %" PRIu64 ", \"params\": [",
+                               i ? "," : "[", i, row->bytes);
+        for (uint32_t k = 0; k < row->n_params; k++) {
+            g_string_append(out, k ? ", " : "");
+            json_string(out, t->params[t->bucket_params[row->first_param + k]].name);
+        }
+        g_string_append(out, "]");
+        if (row->closed_by < t->n_params) {
+            g_string_append(out, ", \"closed_by\": ");
+            json_string(out, t->params[row->closed_by].name);
+        }
+        if (a)
+            bucket_times(&a->buckets[i], out);
+        g_string_append(out, "}");
+    }
+    g_string_append(out, "]");
+}
+
+static void memory(const struct trace *trace, GString *out)
+{
+    if (!trace->memory_bytes || !trace->n_memory)
+        return;
+    member(out, "memory");
+    g_string_append(out, "{\"by_category\": ");
+    for (uint32_t i = 0; i < trace->n_memory; i++) {
+        g_string_append(out, i ? ", " : "{");
+        json_string(out, trace->memory_names[i]);
+        for (uint32_t rank = 0; rank < trace->t.n_ranks; rank++)
+            g_string_append_printf(out, "%s%" PRIu64, rank ? ", " : ": [",
+                                   trace->memory_bytes[(gsize)rank * trace->n_memory + i]);
+        g_string_append(out, "]");
+    }
+    g_string_append(out, "}}");
+}
+
+static void training(const struct trace *trace, GString *out)
+{
+    if (trace->loss) {
+        member(out, "loss");
+        g_string_append(out, "[");
+        for (uint32_t i = 0; i < trace->n_steps; i++) {
+            g_string_append(out, i ? ", " : "");
+            json_double(out, trace->loss[i]);
+        }
+        g_string_append(out, "]");
+    }
+    if (trace->weight_hash) {
+        bool equal = true;
+        for (uint32_t rank = 1; rank < trace->t.n_ranks; rank++)
+            equal = equal && trace->weight_hash[rank] == trace->weight_hash[0];
+        member(out, "weights_equal");
+        g_string_append(out, equal ? "true" : "false");
+    }
+}
+
+static void predictions(const struct report *r, GString *out)
+{
+    if (r->predicted_analysis && !r->trace->simulated) {
+        member(out, "prediction");
+        named_ns(out, "{", "step_ns", r->predicted_analysis->median_ns);
+        if (r->analysis->median_ns) {
+            g_string_append(out, ", \"error_percent\": ");
+            json_double(out, report_error_percent(r));
+        }
+        g_string_append(out, "}");
+    }
+    if (report_compares(r)) {
+        member(out, "unoverlapped");
+        named_ns(out, "{", "step_ns", r->unoverlapped_analysis->median_ns);
+        g_string_append_printf(out, ", \"simulated\": %s}", r->unoverlapped->simulated ? "true" : "false");
+    }
+}
+
+static void header(const struct report *r, GString *out)
+{
+    const struct trace *trace = r->trace;
+    g_string_append(out, "{\"schema\": \"parprof.report/1\"");
+    member(out, "mode");
+    json_string(out, trace->t.mode);
+    if (r->backend) {
+        member(out, "backend");
+        json_string(out, r->backend);
+    }
+    member(out, "simulated");
+    g_string_append(out, trace->simulated ? "true" : "false");
+    if (trace->cancelled) {
+        member(out, "cancelled");
+        g_string_append(out, "true");
+    }
+    member(out, "ranks");
+    g_string_append_printf(out, "%" PRIu32, trace->t.n_ranks);
+    if (trace->t.model) {
+        member(out, "model");
+        json_string(out, trace->t.model);
+    }
+    string_pairs(out, "options", r->options);
+    string_pairs(out, "environment", r->environment);
+    labels(trace, out);
+}
+
+void report_json(const struct report *r, GString *out)
+{
+    const struct analysis *a = r->analysis;
+    header(r, out);
+    if (a) {
+        samples(a, out);
+        step(a, out);
+        partition(&a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank], out);
+        phases(a, out);
+    }
+    buckets(r->trace, a, out);
+    memory(r->trace, out);
+    training(r->trace, out);
+    if (a)
+        predictions(r, out);
+    g_string_append(out, "\n}\n");
+}

@@ -1,0 +1,126 @@
+/* Clusters: the built-in ones are sane and sourced, and a wrong file is refused on the line that is wrong. */
+#include <string.h>
+
+#include "sim/cluster.h"
+#include "tests/tap.h"
+
+static const char good[] = "# a comment\n"
+                           "[cluster]\n"
+                           "name = two\n"
+                           "devices = 2\n"
+                           "source = made up\n"
+                           "[device]\n"
+                           "f32-tflops = 10\n"
+                           "f64-tflops = 2.5\n"
+                           "memory-gbs = 1e3\n"
+                           "launch-us = 0\n"
+                           "efficiency = 1\n"
+                           "[link]\n"
+                           "gbps = 100\n"
+                           "us = 5.5\n";
+
+static void test_values(void)
+{
+    GError *error = NULL;
+    struct cluster *c = cluster_parse(good, "two.ini", &error);
+    g_assert_no_error(error);
+    g_assert_cmpstr(c->name, ==, "two");
+    g_assert_cmpstr(c->summary, ==, "");
+    g_assert_cmpstr(c->source, ==, "made up");
+    g_assert_cmpuint(c->devices, ==, 2);
+    g_assert_cmpfloat(c->f32_tflops, ==, 10);
+    g_assert_cmpfloat(c->f64_tflops, ==, 2.5);
+    g_assert_cmpfloat(c->memory_gbs, ==, 1000);
+    g_assert_cmpfloat(c->launch_us, ==, 0);
+    g_assert_cmpfloat(c->efficiency, ==, 1);
+    g_assert_cmpfloat(c->link_gbps, ==, 100);
+    g_assert_cmpfloat(c->link_us, ==, 5.5);
+    cluster_free(c);
+}
+
+static void assert_refused(const char *text, const char *says)
+{
+    GError *error = NULL;
+    g_assert_null(cluster_parse(text, "two.ini", &error));
+    g_assert_nonnull(error);
+    if (!strstr(error->message, says))
+        g_error("\"%s\" lacks \"%s\"", error->message, says);
+    g_clear_error(&error);
+}
+
+/* The good file with one line replaced; "" removes it. */
+static void assert_line_refused(unsigned line, const char *with, const char *says)
+{
+    char **lines = g_strsplit(good, "\n", -1);
+    g_free(lines[line - 1]);
+    lines[line - 1] = g_strdup(with);
+    char *text = g_strjoinv("\n", lines);
+    assert_refused(text, says);
+    g_free(text);
+    g_strfreev(lines);
+}
+
+static void test_refusals(void)
+{
+    assert_line_refused(3, "", "two.ini:2: [cluster] has no key 'name'");
+    assert_line_refused(4, "devices = 0", "two.ini:4: ");
+    assert_line_refused(4, "devices = 1e9", "two.ini:4: ");
+    assert_line_refused(5, "", "two.ini:2: [cluster] has no key 'source'");
+    assert_line_refused(7, "f32-tflops = 0", "two.ini:7: ");
+    assert_line_refused(7, "f32-tflops = nan", "two.ini:7: ");
+    assert_line_refused(8, "f64-tflops = -1", "two.ini:8: ");
+    assert_line_refused(9, "memory-gbs = fast", "two.ini:9: ");
+    assert_line_refused(10, "launch-us = inf", "two.ini:10: ");
+    assert_line_refused(11, "efficiency = 1.01", "two.ini:11: ");
+    assert_line_refused(13, "gbps = 0", "two.ini:13: ");
+    assert_line_refused(13, "gpbs = 100", "two.ini:12: [link] has no key 'gbps'");
+    assert_line_refused(14, "us = 5,5", "two.ini:14: ");
+    assert_line_refused(14, "us = 5.5\nhops = 2", "two.ini:15: unknown key 'hops'");
+    assert_line_refused(14, "us = 5.5\n[switch]\nports = 2", "two.ini:15: ");
+    assert_refused("", "two.ini");
+}
+
+static void check_builtin(const char *name)
+{
+    GError *error = NULL;
+    struct cluster *c = cluster_load(name, &error);
+    g_assert_no_error(error);
+    g_assert_cmpstr(c->name, ==, name);
+    g_assert_cmpuint(strlen(c->source), >, 40);
+    g_assert_cmpuint(strlen(c->summary), >, 10);
+    g_assert_cmpuint(c->devices, >=, 2);
+    g_assert_cmpfloat(c->f32_tflops, >=, c->f64_tflops);
+    g_assert_cmpfloat(c->efficiency, >=, 0.5);
+    /* Nothing moves faster between devices than inside one, and a hop costs at most 0.1 ms. */
+    g_assert_cmpfloat(c->link_gbps / 8, <, c->memory_gbs);
+    g_assert_cmpfloat(c->link_us, >, 0);
+    g_assert_cmpfloat(c->link_us, <, 100);
+    cluster_free(c);
+}
+
+static void test_builtin(void)
+{
+    char **names = cluster_list();
+    char *all = g_strjoinv(" ", names);
+    g_assert_cmpstr(all, ==, "a100x4 cpu dgx-h100");
+    for (char **name = names; *name; name++)
+        check_builtin(*name);
+    g_free(all);
+    g_strfreev(names);
+    GError *error = NULL;
+    g_assert_null(cluster_load("a100x5", &error));
+    g_assert_nonnull(strstr(error->message, "a100x4, cpu, dgx-h100"));
+    g_clear_error(&error);
+    g_assert_null(cluster_load("./no-such.ini", &error));
+    g_assert_nonnull(strstr(error->message, "./no-such.ini"));
+    g_clear_error(&error);
+}
+
+int main(int argc, char **argv)
+{
+    tap_init(&argc, &argv);
+    g_test_add_func("/cluster/values", test_values);
+    g_test_add_func("/cluster/refusals", test_refusals);
+    g_test_add_func("/cluster/built-in", test_builtin);
+    return g_test_run();
+}

@@ -1,0 +1,431 @@
+/* Reports: the summary letter by letter, and JSON that parses and says what was measured, nothing else. */
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+
+#include "profile/report.h"
+#include "tests/json.h"
+#include "tests/small-trace.h"
+#include "tests/tap.h"
+
+static const int64_t US = 1000;
+
+static void add(struct trace *trace, unsigned kind, uint32_t rank, uint32_t bucket, int64_t start_us,
+                int64_t end_us)
+{
+    unsigned cls = op_lane_class(kind);
+    for (uint32_t step = 0; step < trace->n_steps; step++) {
+        int64_t base = step * 400000 * US;
+        struct trace_op op =
+            small_op(kind, small_lane(rank, cls, 0), step, base + start_us * US, base + end_us * US);
+        op.tag.bucket = bucket;
+        trace_add_op(trace, &op);
+    }
+}
+
+static void name_params(struct trace *trace)
+{
+    static const char *const names[] = {"layer6.feed_forward.out.weight", "layer6.attention.norm.bias",
+                                        "embedding.word.weight"};
+    trace->t.n_params = 3;
+    trace->t.params = g_new0(struct param_row, 3);
+    trace->t.bucket_params = g_new0(uint32_t, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        trace->t.params[i] = (struct param_row){names[i], 100, 0, i != 0};
+        trace->t.bucket_params[i] = i;
+    }
+    trace->t.buckets[0] = (struct bucket_row){25u << 20, 0, 1, 0};
+    trace->t.buckets[1] = (struct bucket_row){3u << 20, 1, 2, OP_NONE};
+}
+
+/* Two ranks: forward 84.1 ms, backward 171.6, buckets of 21.0 (hidden) and 28.2 ms (exposed), optimizer 14.0.
+ */
+static void make_run(struct trace *trace)
+{
+    small_init(trace, 2, 2);
+    name_params(trace);
+    trace->n_steps = 3;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        add(trace, OP_FWD, rank, OP_NONE, 0, 84100);
+        add(trace, OP_BWD, rank, OP_NONE, 84100, 255700);
+        add(trace, OP_ALLREDUCE, rank, 0, 132800, 153800);
+        add(trace, OP_ALLREDUCE, rank, 1, 255700, 283900);
+        add(trace, OP_OPTIM, rank, OP_NONE, 283900, 297900);
+    }
+    trace->loss = g_new(double, 3);
+    trace->loss[0] = 9.01;
+    trace->loss[1] = 8.9;
+    trace->loss[2] = 8.74;
+    trace->weight_hash = g_new0(uint64_t, 2);
+    trace_label(trace, "engine", "%s", "cpu");
+    trace_finish(trace);
+}
+
+/* One rank alone, all of its phases in a row. */
+static void make_row(struct trace *trace, uint32_t ranks, int64_t comm_us, int64_t other_us)
+{
+    small_init(trace, ranks, 0);
+    trace->n_steps = 1;
+    trace->simulated = true;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        add(trace, OP_FWD, rank, OP_NONE, 0, other_us);
+        if (comm_us)
+            add(trace, OP_ALLREDUCE, rank, OP_NONE, other_us, other_us + comm_us);
+        add(trace, OP_OPTIM, rank, OP_NONE, other_us + comm_us, 2 * other_us + comm_us);
+    }
+    trace_finish(trace);
+}
+
+static const char *const overlapping[] = {"batch", "8", "overlap", "backward", NULL};
+static const char *const apart[] = {"overlap", "none", NULL};
+
+struct fixture {
+    struct trace run, predicted, unoverlapped;
+    struct analysis run_analysis, predicted_analysis, unoverlapped_analysis;
+    struct report report;
+};
+
+static void analyze_all(struct fixture *f)
+{
+    g_assert_true(analyze(&f->run, &f->run_analysis, NULL));
+    g_assert_true(analyze(&f->predicted, &f->predicted_analysis, NULL));
+    g_assert_true(analyze(&f->unoverlapped, &f->unoverlapped_analysis, NULL));
+    f->report = (struct report){&f->run,
+                                &f->run_analysis,
+                                &f->predicted,
+                                &f->predicted_analysis,
+                                &f->unoverlapped,
+                                &f->unoverlapped_analysis,
+                                "cpu",
+                                overlapping,
+                                NULL};
+}
+
+static void fixture_init(struct fixture *f)
+{
+    make_run(&f->run);
+    make_row(&f->predicted, 2, 92400, 100000);
+    make_row(&f->unoverlapped, 2, 157100, 100000);
+    analyze_all(f);
+}
+
+static void fixture_release(struct fixture *f)
+{
+    analysis_release(&f->run_analysis);
+    analysis_release(&f->predicted_analysis);
+    analysis_release(&f->unoverlapped_analysis);
+    trace_release(&f->run);
+    trace_release(&f->predicted);
+    trace_release(&f->unoverlapped);
+}
+
+static char *print(const struct report *report)
+{
+    GString *out = g_string_new(NULL);
+    report_print(report, out);
+    g_assert_true(g_utf8_validate_len(out->str, out->len, NULL));
+    return g_string_free(out, FALSE);
+}
+
+static void expect(const struct report *report, const char *want)
+{
+    g_autofree char *got = print(report);
+    g_assert_cmpstr(got, ==, want);
+}
+
+static void expect_part(const struct report *report, const char *part, bool there)
+{
+    g_autofree char *got = print(report);
+    if ((strstr(got, part) != NULL) != there)
+        g_error("%s in the summary: %s\n%s", there ? "missing" : "should not be", part, got);
+}
+
+static const char golden[] =
+    "bucket   MiB  closed by                ready  start    end  hidden  exposed   ms from start of "
+    "backward\n"
+    "0       25.0  layer6.feed_forward.out   48.7   48.7   69.7    21.0      0.0\n"
+    "1        3.0  rest                     171.6  171.6  199.8     0.0     28.2\n"
+    "            FWD    BWD   COMM  exposed    OPT   step\n"
+    "none      100.0    0.0  157.1    157.1  100.0  357.1 ms  predicted\n"
+    "backward   84.1  171.6   49.2     28.2   14.0  297.9 ms  measured (predicted 292.4, −1.8 %)\n"
+    "42.7 % of communication hidden; saves 59.2 ms (16.6 %).\n"
+    "loss 9.01 → 8.74; weights equal on all ranks\n";
+
+static void test_golden(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    expect(&f.report, golden);
+    fixture_release(&f);
+}
+
+/* Where decimals are written with a comma. */
+static void test_locale(void)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8"};
+    bool set = false;
+    for (unsigned i = 0; i < G_N_ELEMENTS(names) && !set; i++)
+        set = setlocale(LC_ALL, names[i]) != NULL;
+    if (!set) {
+        g_test_skip("no locale with a decimal comma is installed");
+        return;
+    }
+    test_golden();
+    struct fixture f;
+    fixture_init(&f);
+    GString *out = g_string_new(NULL);
+    report_json(&f.report, out);
+    g_assert_nonnull(strstr(out->str, "9.01"));
+    g_string_free(out, TRUE);
+    fixture_release(&f);
+    setlocale(LC_ALL, "C.UTF-8");
+}
+
+/* What is not there is not spoken of. */
+static void test_without(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.report.predicted = NULL;
+    f.report.predicted_analysis = NULL;
+    expect_part(&f.report, "measured\n", true);
+    f.report.options = apart;
+    expect_part(&f.report, "42.7 % of communication hidden.\n", true);
+    expect_part(&f.report, "predicted", false);
+    f.report.options = overlapping;
+    f.report.unoverlapped = NULL;
+    f.report.unoverlapped_analysis = NULL;
+    expect_part(&f.report, "none", false);
+    expect_part(&f.report, "saves", false);
+    g_clear_pointer(&f.run.loss, g_free);
+    expect_part(&f.report, "loss", false);
+    expect_part(&f.report, "\nweights equal on all ranks\n", true);
+    g_clear_pointer(&f.run.weight_hash, g_free);
+    expect_part(&f.report, "weights", false);
+    f.run.cancelled = true;
+    expect_part(&f.report, "interrupted: only 3 steps measured\n", true);
+    f.report.analysis = NULL;
+    f.run.n_steps = 0;
+    expect(&f.report, "interrupted: only 0 steps measured\n");
+    fixture_release(&f);
+}
+
+static void test_single(void)
+{
+    struct fixture f;
+    make_row(&f.run, 1, 0, 10);
+    make_row(&f.predicted, 1, 0, 10);
+    make_row(&f.unoverlapped, 1, 0, 10);
+    analyze_all(&f);
+    f.run.t.mode = "single";
+    f.report.options = NULL;
+    f.report.unoverlapped = NULL;
+    expect(&f.report, "          FWD    BWD   COMM  exposed    OPT   step\n"
+                      "single  0.010  0.000  0.000    0.000  0.010  0.020 ms  simulated\n"
+                      "one rank: nothing to communicate\n");
+    f.run.simulated = false;
+    f.run.loss = g_new(double, 1);
+    f.run.loss[0] = 0.0625;
+    f.run.weight_hash = g_new0(uint64_t, 1);
+    expect_part(&f.report, "measured (predicted 0.020, 0.0 %)\n", true);
+    expect_part(&f.report, "\nloss 0.0625\n", true);
+    fixture_release(&f);
+}
+
+static void test_costs_more(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    trace_release(&f.unoverlapped);
+    analysis_release(&f.unoverlapped_analysis);
+    make_row(&f.unoverlapped, 2, 10000, 100000);
+    f.unoverlapped.simulated = false;
+    g_assert_true(analyze(&f.unoverlapped, &f.unoverlapped_analysis, NULL));
+    expect_part(&f.report, "; costs 87.9 ms (41.9 %).\n", true);
+    expect_part(&f.report, "210.0 ms  measured\n", true);
+    f.run.simulated = f.unoverlapped.simulated = true;
+    expect_part(&f.report, "297.9 ms  simulated\n", true);
+    expect_part(&f.report, "210.0 ms  simulated\n", true);
+    fixture_release(&f);
+}
+
+static void test_broken_training(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.run.weight_hash[1] = 1;
+    expect_part(&f.report,
+                "\n*** WEIGHTS DIFFER: 1 of 2 ranks do not hold the weights of rank 0 (rank 1): ", true);
+    expect_part(&f.report, "equal", false);
+    f.run.loss[2] = NAN;
+    expect_part(&f.report, "loss 9.01 → not finite (training diverged; try a smaller --lr)\n", true);
+    f.run.loss[0] = -INFINITY;
+    g_autofree char *text = print(&f.report), *lower = g_ascii_strdown(text, -1);
+    g_assert_null(strstr(lower, "nan"));
+    g_assert_nonnull(strstr(lower, "loss not finite → not finite"));
+    GString *out = g_string_new(NULL);
+    report_json(&f.report, out);
+    struct json *j = json_parse(out->str);
+    g_assert_nonnull(j);
+    g_assert_cmpint(json_at(json_get(j, "loss"), 2)->kind, ==, 'n');
+    g_assert_cmpint(json_get(j, "weights_equal")->kind, ==, 'f');
+    json_free(j);
+    g_string_free(out, TRUE);
+    fixture_release(&f);
+}
+
+/* 40 buckets, bucket i exposed for i/10 ms, but for two: the last lies between the 25th and the 26th. */
+static void test_many_buckets(void)
+{
+    struct fixture f;
+    small_init(&f.run, 2, 40);
+    f.run.n_steps = 1;
+    for (uint32_t i = 0; i < 40; i++)
+        add(&f.run, OP_ALLREDUCE, 0, i, i * 10000, i * 10000 + (i == 20 ? 9000 : i == 39 ? 2560 : i * 100));
+    trace_finish(&f.run);
+    make_row(&f.predicted, 2, 10, 10);
+    make_row(&f.unoverlapped, 2, 10, 10);
+    analyze_all(&f);
+    g_autofree char *text = print(&f.report);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    g_assert_true(g_str_has_prefix(lines[1], "0 "));
+    g_assert_true(g_str_has_prefix(lines[2], "20 "));
+    g_assert_true(g_str_has_prefix(lines[3], "26 "));
+    g_assert_true(g_str_has_prefix(lines[16], "39 "));
+    g_assert_cmpstr(lines[17], ==, "24 other buckets, each exposed for 2.5 ms at most, are left out");
+    fixture_release(&f);
+}
+
+static void test_json(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    static const char *const environment[] = {"cores", "4", NULL};
+    static const char *const names[] = {"weight", "scratch"};
+    f.report.environment = environment;
+    f.run.n_memory = 2;
+    f.run.memory_names = g_new0(char *, 2);
+    f.run.memory_bytes = g_new0(uint64_t, 4);
+    for (unsigned i = 0; i < 2; i++)
+        f.run.memory_names[i] = g_strdup(names[i]);
+    f.run.memory_bytes[3] = UINT64_MAX;
+    GString *out = g_string_new(NULL), *again = g_string_new(NULL);
+    report_json(&f.report, out);
+    report_json(&f.report, again);
+    g_assert_cmpstr(out->str, ==, again->str);
+    struct json *j = json_parse(out->str);
+    g_assert_nonnull(j);
+    g_assert_cmpstr(json_string_of(j, "schema"), ==, "parprof.report/1");
+    g_assert_cmpstr(json_string_of(j, "mode"), ==, "ddp");
+    g_assert_cmpstr(json_string_of(j, "backend"), ==, "cpu");
+    g_assert_cmpstr(json_string_of(json_get(j, "options"), "overlap"), ==, "backward");
+    g_assert_cmpstr(json_string_of(json_get(j, "environment"), "cores"), ==, "4");
+    g_assert_cmpstr(json_string_of(json_get(j, "labels"), "engine"), ==, "cpu");
+    g_assert_cmpint(json_integer(j, "ranks"), ==, 2);
+    const struct json *step = json_get(j, "step_ns"), *samples = json_get(j, "samples");
+    g_assert_cmpint(json_integer(step, "median"), ==, 297900000);
+    g_assert_null(json_get(step, "ci95")); /* of three steps there is none */
+    g_assert_cmpuint(json_length(json_get(samples, "step_ns")), ==, 3);
+    g_assert_cmpstr(json_at(json_at(json_get(samples, "exposed_comm_ns"), 2), 1)->text, ==, "28200000");
+    const struct json *part = json_get(j, "partition_ns"), *overlap = json_get(j, "overlap");
+    g_assert_cmpint(json_integer(part, "compute") + json_integer(part, "exposed_comm") +
+                        json_integer(part, "exposed_copy") + json_integer(part, "idle"),
+                    ==, json_integer(part, "span"));
+    g_assert_cmpint(json_integer(overlap, "hidden_ns"), ==, 21000000);
+    g_assert_cmpfloat(g_ascii_strtod(json_get(overlap, "percent")->text, NULL), ==,
+                      21000000. / 49200000. * 100);
+    g_assert_cmpint(json_integer(json_get(j, "phases_ns"), "optimizer"), ==, 14000000);
+    const struct json *first = json_at(json_get(j, "buckets"), 0),
+                      *second = json_at(json_get(j, "buckets"), 1);
+    g_assert_cmpstr(json_string_of(first, "closed_by"), ==, "layer6.feed_forward.out.weight");
+    g_assert_null(json_get(second, "closed_by"));
+    g_assert_cmpstr(json_at(json_get(second, "params"), 1)->text, ==, "embedding.word.weight");
+    g_assert_cmpint(json_integer(first, "start_ns"), ==, 48700000);
+    g_assert_cmpint(json_integer(second, "exposed_ns"), ==, 28200000);
+    const struct json *scratch = json_get(json_get(json_get(j, "memory"), "by_category"), "scratch");
+    g_assert_cmpstr(json_at(scratch, 1)->text, ==, "18446744073709551615");
+    g_assert_cmpint(json_integer(json_get(j, "prediction"), "step_ns"), ==, 292400000);
+    g_assert_cmpint(json_integer(json_get(j, "unoverlapped"), "step_ns"), ==, 357100000);
+    g_assert_null(json_get(j, "cancelled"));
+    json_free(j);
+    g_string_free(out, TRUE);
+    g_string_free(again, TRUE);
+    fixture_release(&f);
+}
+
+/* Absent, never 0: a bucket that no all-reduce carried, overlap of nothing, a prediction of a simulation. */
+static void test_json_absent(void)
+{
+    struct fixture f;
+    make_row(&f.run, 1, 0, 10);
+    make_row(&f.predicted, 1, 0, 10);
+    make_row(&f.unoverlapped, 1, 0, 10);
+    f.run.t.n_buckets = 1;
+    f.run.t.buckets = g_new0(struct bucket_row, 1);
+    f.run.cancelled = true;
+    analyze_all(&f);
+    static const char *const absent[] = {"overlap",       "prediction", "memory",     "loss",
+                                         "weights_equal", "labels",     "environment"};
+    for (int round = 0; round < 2; round++) {
+        GString *out = g_string_new(NULL);
+        report_json(&f.report, out);
+        struct json *j = json_parse(out->str);
+        g_assert_nonnull(j);
+        for (unsigned i = 0; i < G_N_ELEMENTS(absent); i++)
+            g_assert_null(json_get(j, absent[i]));
+        g_assert_null(json_get(json_at(json_get(j, "buckets"), 0), "ready_ns"));
+        g_assert_cmpint(json_get(j, "cancelled")->kind, ==, 't');
+        g_assert_cmpint(json_get(j, "step_ns") != NULL, ==, round == 0);
+        json_free(j);
+        g_string_free(out, TRUE);
+        f.report.analysis = NULL;
+    }
+    fixture_release(&f);
+}
+
+static void test_hostile_names(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    static const char hostile[] = "a\"b\\c\n\x1b[31m\x01\xff\xc3.weight\t";
+    static const char *const options[] = {"overlap", hostile, hostile, hostile, NULL};
+    f.run.t.params[0].name = hostile;
+    f.run.t.mode = hostile;
+    f.report.options = options;
+    trace_label(&f.run, hostile, "%s", hostile);
+    g_autofree char *text = print(&f.report);
+    for (const char *c = text; *c; c++)
+        g_assert_true((unsigned char)*c >= 0x20 || *c == '\n');
+    g_assert_nonnull(strstr(text, "a\"b\\c??[31m?\uFFFD\uFFFD.weight?"));
+    GString *out = g_string_new(NULL);
+    report_json(&f.report, out);
+    struct json *j = json_parse(out->str);
+    g_assert_nonnull(j);
+    g_assert_cmpstr(json_string_of(j, "mode"), ==, "a\"b\\c\n\x1b[31m\x01\uFFFD\uFFFD.weight\t");
+    json_free(j);
+    g_string_free(out, TRUE);
+    /* A long name loses its middle, between letters. */
+    f.run.t.params[0].name = "ééééééééééééééééééééééééééééééééééééééééééé.weight";
+    expect_part(&f.report, " ééééééééééééé…éééééééééééééé ", true);
+    /* Columns align by what is seen: é has two bytes and a Chinese letter two columns. */
+    f.run.t.params[0].name = "é層.weight";
+    expect_part(&f.report, "bucket   MiB  closed by  ready", true);
+    expect_part(&f.report, "0       25.0  é層         48.7", true);
+    fixture_release(&f);
+}
+
+int main(int argc, char **argv)
+{
+    tap_init(&argc, &argv);
+    g_test_add_func("/report/golden", test_golden);
+    g_test_add_func("/report/locale", test_locale);
+    g_test_add_func("/report/without", test_without);
+    g_test_add_func("/report/single", test_single);
+    g_test_add_func("/report/costs-more", test_costs_more);
+    g_test_add_func("/report/broken-training", test_broken_training);
+    g_test_add_func("/report/many-buckets", test_many_buckets);
+    g_test_add_func("/report/json", test_json);
+    g_test_add_func("/report/json-absent", test_json_absent);
+    g_test_add_func("/report/hostile-names", test_hostile_names);
+    return g_test_run();
+}

@@ -1,0 +1,228 @@
+/* The trace: growing, copying, sorting, and the costs that it gives. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/trace.h"
+#include "tests/small-trace.h"
+#include "tests/tap.h"
+
+static void test_labels(void)
+{
+    struct trace trace;
+    trace_init(&trace);
+    g_assert_null(trace_label_value(&trace, "engine"));
+    trace_label(&trace, "engine", "%s", "cpu");
+    trace_label(&trace, "link", "paced to %d Gb/s", 10);
+    trace_label(&trace, "engine", "%s", "sim");
+    g_assert_cmpuint(trace.n_labels, ==, 2);
+    g_assert_cmpstr(trace_label_value(&trace, "engine"), ==, "sim");
+    g_assert_cmpstr(trace_label_value(&trace, "link"), ==, "paced to 10 Gb/s");
+    trace_release(&trace);
+    trace_release(&trace);
+}
+
+static void test_adopt(void)
+{
+    struct tables tables;
+    tables_init(&tables);
+    tables.mode = tables_intern(&tables, "ddp");
+    tables.n_ranks = 3;
+    tables.n_lanes = 1;
+    tables.lanes = g_new0(struct lane, 1);
+    tables.lanes[0].name = tables_intern(&tables, "compute");
+    char *shape = g_strdup("attention d8");
+    struct cost_key keys[] = {{.shape = shape, .bytes = 7}, {.shape = NULL, .bytes = 8}};
+    struct trace trace;
+    trace_init(&trace);
+    trace_adopt(&trace, &tables, 2, keys);
+    memset(shape, '#', strlen(shape));
+    g_free(shape);
+    tables_release(&tables);
+    g_assert_cmpstr(trace.t.mode, ==, "ddp");
+    g_assert_cmpuint(trace.t.n_ranks, ==, 3);
+    g_assert_cmpstr(trace.t.lanes[0].name, ==, "compute");
+    g_assert_cmpstr(trace.costs[0].shape, ==, "attention d8");
+    g_assert_null(trace.costs[1].shape);
+    g_assert_cmpuint(trace.costs[1].bytes, ==, 8);
+    trace_release(&trace);
+}
+
+/* Amortised O(1): the arrays are moved few times however many ops come. */
+static void test_growth(void)
+{
+    enum { OPS = 200000 };
+    struct trace trace;
+    small_init(&trace, 1, 0);
+    size_t moves = 0, room = 0;
+    for (int64_t i = 0; i < OPS; i++) {
+        struct trace_op op = small_op(OP_FWD, 0, 0, i, i + 1);
+        trace_add_op(&trace, &op);
+        moves += trace.room_ops != room;
+        room = trace.room_ops;
+    }
+    g_assert_cmpuint(trace.n_ops, ==, OPS);
+    g_assert_cmpuint(trace.n_spans, ==, OPS);
+    g_assert_cmpuint(moves, <, 30);
+    trace_release(&trace);
+
+    small_init(&trace, 1, 0);
+    trace_reserve(&trace, 100);
+    room = trace.room_ops;
+    for (int64_t i = 0; i < 100; i++) {
+        struct trace_op op = small_op(OP_FWD, 0, 0, i, i + 1);
+        trace_add_op(&trace, &op);
+    }
+    g_assert_cmpuint(trace.room_ops, ==, room);
+    trace_release(&trace);
+}
+
+static void test_classes(void)
+{
+    struct trace trace;
+    small_init(&trace, 1, 0);
+    const uint32_t lanes[] = {0, 2, 4, 6};
+    for (unsigned i = 0; i < G_N_ELEMENTS(lanes); i++) {
+        struct trace_op op = small_op(OP_FWD, lanes[i], 0, 5, 6);
+        trace_add_op(&trace, &op);
+    }
+    trace_finish(&trace);
+    g_assert_cmpuint(trace.n_ops, ==, 4);
+    g_assert_cmpuint(trace.n_spans, ==, 3); /* a host lane is no busy device */
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpuint(trace.spans[i].cls, ==, i);
+        g_assert_cmpuint(trace.spans[i].op, ==, i);
+    }
+    trace_release(&trace);
+}
+
+/* Ops added lane by lane, in any order of lanes and times: spans come out sorted, each still at its op. */
+static void test_finish(void)
+{
+    GRand *rand = g_rand_new_with_seed(11);
+    for (int round = 0; round < 300; round++) {
+        struct trace trace;
+        small_init(&trace, 2, 0);
+        size_t n = (size_t)g_rand_int_range(rand, 0, 60);
+        int64_t base = INT64_MAX;
+        struct trace_op *added = g_new(struct trace_op, n);
+        for (size_t i = 0; i < n; i++) {
+            uint32_t lane =
+                (uint32_t)g_rand_int_range(rand, 0, 2) * SMALL_LANES + (uint32_t)g_rand_int_range(rand, 0, 6);
+            int64_t start = g_rand_int_range(rand, -30, 30);
+            added[i] = small_op(OP_FWD, lane, 0, start, start + g_rand_int_range(rand, 0, 5));
+            added[i].ready_ns = start - g_rand_int_range(rand, 0, 3);
+            base = MIN(base, added[i].ready_ns);
+            trace_add_op(&trace, &added[i]);
+        }
+        trace_finish(&trace);
+        g_assert_cmpuint(trace.n_spans, ==, n);
+        bool *seen = g_new0(bool, n);
+        for (size_t i = 0; i < n; i++) {
+            const struct trace_span *s = &trace.spans[i], *before = i ? s - 1 : NULL;
+            g_assert_false(seen[s->op]);
+            seen[s->op] = true;
+            g_assert_cmpint(s->start_ns, ==, added[s->op].start_ns - base);
+            g_assert_cmpint(s->end_ns, ==, added[s->op].end_ns - base);
+            g_assert_cmpint(trace.ops[s->op].start_ns, ==, s->start_ns);
+            g_assert_cmpint(trace.ops[s->op].end_ns, ==, s->end_ns);
+            g_assert_cmpint(trace.ops[s->op].ready_ns, ==, added[s->op].ready_ns - base);
+            g_assert_cmpuint(s->lane, ==, added[s->op].lane);
+            if (before)
+                g_assert_true(
+                    before->lane < s->lane ||
+                    (before->lane == s->lane && (before->start_ns < s->start_ns ||
+                                                 (before->start_ns == s->start_ns && before->op < s->op))));
+        }
+        g_free(seen);
+        g_free(added);
+        trace_release(&trace);
+    }
+    g_rand_free(rand);
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of what an op of that cost took, by trying every op against every other. */
+static int64_t expected_cost(const struct trace *trace, uint32_t cost)
+{
+    int64_t ns[512];
+    size_t n = 0;
+    for (size_t i = 0; i < trace->n_ops; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (op->cost != cost)
+            continue;
+        int64_t start = op->start_ns, end = op->end_ns;
+        for (size_t j = 0; op->tag.gang != OP_NONE && j < trace->n_ops; j++) {
+            const struct trace_op *peer = &trace->ops[j];
+            if (peer->tag.gang == op->tag.gang && peer->tag.step == op->tag.step) {
+                start = MAX(start, peer->start_ns);
+                end = MAX(end, peer->end_ns);
+            }
+        }
+        ns[n++] = end - start;
+    }
+    if (!n)
+        return -1;
+    qsort(ns, n, sizeof *ns, compare_ns);
+    return ns[(n - 1) / 2] + (ns[n / 2] - ns[(n - 1) / 2]) / 2;
+}
+
+static void test_costs(void)
+{
+    static const struct cost_key keys[] = {{.shape = "a", .kind = OP_FWD, .members = 1},
+                                           {.shape = "b", .kind = OP_FWD, .members = 1},
+                                           {.shape = "", .kind = OP_ALLREDUCE, .members = 3, .bytes = 100}};
+    GRand *rand = g_rand_new_with_seed(12);
+    for (int round = 0; round < 100; round++) {
+        struct trace trace;
+        small_init(&trace, 3, 0);
+        trace.n_costs = 3;
+        trace.costs = g_memdup2(keys, sizeof keys);
+        trace.n_steps = (uint32_t)g_rand_int_range(rand, 1, 6);
+        for (uint32_t step = 0; step < trace.n_steps; step++) {
+            /* One gang a step, or two whose members are not side by side. */
+            for (uint32_t at = 0; at < 12; at++) {
+                int64_t start = step * 1000 + g_rand_int_range(rand, 0, 100);
+                struct trace_op op = small_op(OP_FWD, small_lane(at % 3, LANE_COMPUTE, 0), step, start,
+                                              start + g_rand_int_range(rand, 0, 100));
+                op.cost = at % 2;
+                if (at >= 6) {
+                    op.cost = 2;
+                    op.tag.gang = round % 2 ? at % 2 : 0;
+                    op.end_ns = step * 1000 + 200 + g_rand_int_range(rand, 0, 9);
+                }
+                trace_add_op(&trace, &op);
+            }
+            struct trace_op free_op = small_op(OP_INPUT, small_lane(0, LANE_COPY, 0), step, 0, 5);
+            trace_add_op(&trace, &free_op);
+        }
+        trace_finish(&trace);
+        struct cost_table *table = trace_costs(&trace);
+        const struct cost_model *model = cost_table_model(table);
+        for (uint32_t cost = 0; cost < 3; cost++) {
+            GError *error = NULL;
+            g_assert_cmpint(model->alone_ns(model, &trace.costs[cost], &error), ==,
+                            expected_cost(&trace, cost));
+            g_assert_no_error(error);
+        }
+        cost_table_free(table);
+        trace_release(&trace);
+    }
+    g_rand_free(rand);
+}
+
+int main(int argc, char **argv)
+{
+    tap_init(&argc, &argv);
+    g_test_add_func("/trace/labels", test_labels);
+    g_test_add_func("/trace/adopt", test_adopt);
+    g_test_add_func("/trace/growth", test_growth);
+    g_test_add_func("/trace/classes", test_classes);
+    g_test_add_func("/trace/finish", test_finish);
+    g_test_add_func("/trace/costs", test_costs);
+    return g_test_run();
+}

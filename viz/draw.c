@@ -1,0 +1,42 @@
+#include "viz/draw.h"
+
+#include <dlfcn.h>
+
+#include <gio/gio.h>
+
+#define MODULE "parprof-cairo.so"
+#define SYMBOL "parprof_draw_svg"
+
+static const struct draw_ops *open_module(const char *path, GError **error)
+{
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const struct draw_ops *ops = module ? dlsym(module, SYMBOL) : NULL;
+
+    if (!ops)
+        g_set_error(
+            error, G_IO_ERROR, G_IO_ERROR_FAILED,
+            "drawing: cannot open %s; install Cairo and Pango (Debian: libpangocairo-1.0-0) or build parprof "
+            "again",
+            dlerror());
+    return ops;
+}
+
+const struct draw_ops *draw_open(GError **error)
+{
+    g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
+    g_autofree char *beside = program ? g_path_get_dirname(program) : g_strdup(".");
+    g_autofree char *above = g_path_get_dirname(beside); /* test programs are built in a folder below it */
+    const char *const folders[] = {beside, above, PKGLIBDIR};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(folders); i++) {
+        g_autofree char *path = g_build_filename(folders[i], MODULE, NULL);
+        if (g_file_test(path, G_FILE_TEST_EXISTS))
+            return open_module(path, error);
+    }
+    g_set_error(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND,
+                "drawing: " MODULE
+                " is neither in %s nor in %s nor in %s; 'make' builds it and 'make install' "
+                "installs it",
+                folders[0], folders[1], folders[2]);
+    return NULL;
+}

@@ -1,0 +1,47 @@
+#include "viz/figure.h"
+
+#include <gio/gio.h>
+
+#define MIN_WIDTH_PX  320
+#define MIN_HEIGHT_PX 180
+#define MAX_PX        32000 /* what viewers still open */
+
+const struct figure *const figures[] = {&figure_timeline, NULL};
+
+const struct figure *figure_find(const char *name)
+{
+    for (unsigned i = 0; figures[i]; i++)
+        if (g_str_equal(figures[i]->name, name))
+            return figures[i];
+    return NULL;
+}
+
+static bool canvas_ok(const struct figure *f, const struct figure_options *o, GError **error)
+{
+    if (o->width >= MIN_WIDTH_PX && o->width <= MAX_PX && o->height >= MIN_HEIGHT_PX && o->height <= MAX_PX)
+        return true;
+    g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
+                "figure %s: a canvas of %.0f x %.0f px is %s; use %d x %d to %d x %d px", f->name, o->width,
+                o->height, o->width > MAX_PX || o->height > MAX_PX ? "too large" : "too small to read",
+                MIN_WIDTH_PX, MIN_HEIGHT_PX, MAX_PX, MAX_PX);
+    return false;
+}
+
+GBytes *figure_render(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
+                      const struct draw_ops *ops, GError **error)
+{
+    if (!canvas_ok(f, o, error))
+        return NULL;
+    g_autofree char *title =
+        g_strdup_printf("%s of %s, %s", f->name, in->trace->t.mode ? in->trace->t.mode : "a trace",
+                        in->trace->t.model ? in->trace->t.model : "unnamed model");
+    g_autofree char *valid = g_utf8_make_valid(title, -1);
+    struct draw *draw = ops->begin(o->width, o->height, valid, error);
+    if (!draw)
+        return NULL;
+    if (!f->draw(in, o, ops, draw, error)) {
+        ops->cancel(draw);
+        return NULL;
+    }
+    return ops->finish(draw, error);
+}

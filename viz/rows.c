@@ -1,0 +1,314 @@
+#include "viz/rows.h"
+
+#include "viz/palette.h"
+
+/* What collecting needs to look up.  Freed with it. */
+struct collector {
+    const struct trace *trace;
+    uint32_t step;
+    int64_t start_ns, end_ns; /* of the step; absolute */
+    struct row **row_of_lane; /* NULL: not shown */
+    int64_t *gang_start_ns;   /* arrival of its last member; gangs at or above n_ops are ignored */
+    uint32_t *span_step;      /* of each span */
+    uint32_t *block;          /* per layer, the first layer of its block */
+};
+
+static bool of_step(const struct collector *c, const struct trace_op *op)
+{
+    return op->tag.step == c->step && op->lane < c->trace->t.n_lanes;
+}
+
+static bool find_step(struct collector *c)
+{
+    c->start_ns = INT64_MAX;
+    c->end_ns = INT64_MIN;
+    for (size_t i = 0; i < c->trace->n_ops; i++) {
+        const struct trace_op *op = &c->trace->ops[i];
+        if (!of_step(c, op))
+            continue;
+        c->start_ns = MIN(c->start_ns, op->start_ns);
+        c->end_ns = MAX(c->end_ns, op->end_ns);
+    }
+    return c->start_ns < c->end_ns;
+}
+
+static void index_trace(struct collector *c, struct step_rows *out)
+{
+    const struct trace *t = c->trace;
+
+    c->row_of_lane = g_new0(struct row *, t->t.n_lanes);
+    for (uint32_t l = 0; l < t->t.n_lanes; l++)
+        for (uint32_t r = 0; r < out->n; r++)
+            if (out->rows[r].rank == t->t.lanes[l].rank)
+                c->row_of_lane[l] = &out->rows[r];
+    c->block = g_new(uint32_t, t->t.n_layers);
+    for (uint32_t i = 0; i < t->t.n_layers; i++)
+        c->block[i] = i && g_str_equal(t->t.layers[i].block, t->t.layers[i - 1].block) ? c->block[i - 1] : i;
+    c->gang_start_ns = g_new(int64_t, t->n_ops);
+    for (size_t i = 0; i < t->n_ops; i++)
+        c->gang_start_ns[i] = INT64_MIN;
+    for (size_t i = 0; i < t->n_ops; i++) {
+        const struct trace_op *op = &t->ops[i];
+        if (of_step(c, op) && op->tag.gang < t->n_ops)
+            c->gang_start_ns[op->tag.gang] = MAX(c->gang_start_ns[op->tag.gang], op->start_ns);
+    }
+}
+
+static enum role role_of(unsigned kind)
+{
+    switch (kind) {
+    case OP_INPUT:
+        return ROLE_INPUT;
+    case OP_LOSS:
+        return ROLE_LOSS;
+    case OP_PACK:
+    case OP_UNPACK:
+        return ROLE_PACK;
+    default:
+        break;
+    }
+    switch (op_phase(kind)) {
+    case PHASE_FORWARD:
+        return ROLE_FORWARD;
+    case PHASE_BACKWARD:
+        return ROLE_BACKWARD;
+    case PHASE_COMM:
+        return ROLE_COMM;
+    default:
+        return ROLE_OPTIMIZER;
+    }
+}
+
+static void add_compute(const struct collector *c, GArray *cells, const struct trace_op *op)
+{
+    const uint32_t n = c->trace->t.n_layers;
+    const struct op_tag *tag = &op->tag;
+    struct cell cell = {.start_ns = op->start_ns - c->start_ns,
+                        .end_ns = op->end_ns - c->start_ns,
+                        .first = LAYER_NONE,
+                        .last = LAYER_NONE,
+                        .role = (uint8_t)role_of(tag->kind),
+                        .kind = tag->kind};
+
+    if (tag->layer0 < tag->layer1 && tag->layer1 <= n) {
+        cell.first = c->block[tag->layer0];
+        cell.last = c->block[tag->layer1 - 1];
+    }
+    g_array_append_val(cells, cell);
+}
+
+static void include(struct intervals *set, int64_t start_ns, int64_t end_ns)
+{
+    struct interval one = {start_ns, end_ns};
+    const struct intervals other = {&one, 1, 1};
+
+    if (start_ns >= end_ns)
+        return;
+    if (!set->n || set->v[set->n - 1].start_ns <= start_ns)
+        intervals_add(set, start_ns, end_ns);
+    else
+        intervals_unite(set, &other);
+}
+
+/* Hops of one collective follow one another on their lane. */
+static void add_comm(const struct collector *c, struct row *row, const struct trace_op *op)
+{
+    const struct op_tag *tag = &op->tag;
+    struct cell cell = {.start_ns = op->start_ns - c->start_ns,
+                        .end_ns = op->end_ns - c->start_ns,
+                        .first = tag->bucket,
+                        .last = tag->coll,
+                        .role = ROLE_COMM,
+                        .kind = OP_ALLREDUCE};
+    struct cell *before = row->comm->len ? &g_array_index(row->comm, struct cell, row->comm->len - 1) : NULL;
+
+    if (before && before->first == cell.first && before->last == cell.last) {
+        before->start_ns = MIN(before->start_ns, cell.start_ns);
+        before->end_ns = MAX(before->end_ns, cell.end_ns);
+    } else {
+        struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns};
+        g_array_append_val(row->comm, cell);
+        g_array_append_val(row->marks, mark);
+    }
+    if (tag->gang < c->trace->n_ops)
+        include(&row->waits, op->start_ns - c->start_ns,
+                MIN(c->gang_start_ns[tag->gang], op->end_ns) - c->start_ns);
+    row->comm_end_ns = MAX(row->comm_end_ns, op->end_ns - c->start_ns);
+}
+
+static void add_op(const struct collector *c, const struct trace_op *op)
+{
+    struct row *row = c->row_of_lane[op->lane];
+    const unsigned cls = c->trace->t.lanes[op->lane].cls;
+    const int64_t end_ns = op->end_ns - c->start_ns;
+
+    if (!row)
+        return;
+    row->end_ns = MAX(row->end_ns, end_ns);
+    if (op->tag.kind == OP_BWD || op->tag.kind == OP_PACK)
+        row->backward_end_ns = MAX(row->backward_end_ns, end_ns);
+    if (cls == LANE_COMM)
+        add_comm(c, row, op);
+    else
+        add_compute(c, cls == LANE_COPY ? row->copies : row->compute, op);
+}
+
+/* As the analysis has it: a span of no op belongs to the step of the span before it on its lane. */
+static void find_span_steps(struct collector *c)
+{
+    const struct trace *t = c->trace;
+
+    c->span_step = g_new(uint32_t, t->n_spans);
+    for (size_t i = 0; i < t->n_spans; i++) {
+        const struct trace_span *s = &t->spans[i];
+        if (s->op < t->n_ops)
+            c->span_step[i] = t->ops[s->op].tag.step;
+        else
+            c->span_step[i] = i && t->spans[i - 1].lane == s->lane ? c->span_step[i - 1] : 0;
+    }
+}
+
+static struct intervals busy(const struct collector *c, const struct row *row, unsigned cls)
+{
+    struct intervals set = {0};
+
+    for (size_t i = 0; i < c->trace->n_spans; i++) {
+        const struct trace_span *s = &c->trace->spans[i];
+        if (s->cls == cls && c->span_step[i] == c->step && s->lane < c->trace->t.n_lanes &&
+            c->row_of_lane[s->lane] == row)
+            include(&set, s->start_ns - c->start_ns, s->end_ns - c->start_ns);
+    }
+    return set;
+}
+
+static struct intervals minus(const struct intervals *a, const struct intervals *b)
+{
+    struct intervals rest = {0};
+
+    for (size_t i = 0, j = 0; i < a->n; i++) {
+        struct interval v = a->v[i];
+        for (; j < b->n && b->v[j].end_ns <= v.start_ns; j++)
+            ;
+        for (size_t k = j; k < b->n && b->v[k].start_ns < v.end_ns; k++) {
+            intervals_add(&rest, v.start_ns, b->v[k].start_ns);
+            v.start_ns = b->v[k].end_ns;
+        }
+        intervals_add(&rest, v.start_ns, v.end_ns);
+    }
+    return rest;
+}
+
+static void find_exposed(const struct collector *c, struct row *row)
+{
+    struct intervals comm = busy(c, row, SPAN_COMM), compute = busy(c, row, SPAN_COMPUTE);
+
+    row->exposed = minus(&comm, &compute);
+    intervals_release(&comm);
+    intervals_release(&compute);
+}
+
+static void row_init(struct row *row, uint32_t rank)
+{
+    *row = (struct row){.rank = rank,
+                        .copies = g_array_new(FALSE, FALSE, sizeof(struct cell)),
+                        .compute = g_array_new(FALSE, FALSE, sizeof(struct cell)),
+                        .comm = g_array_new(FALSE, FALSE, sizeof(struct cell)),
+                        .marks = g_array_new(FALSE, FALSE, sizeof(struct ready_mark))};
+}
+
+static int by_ready_start(gconstpointer a, gconstpointer b)
+{
+    const struct ready_mark *x = a, *y = b;
+
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->ready_ns > y->ready_ns) - (x->ready_ns < y->ready_ns);
+}
+
+static void row_order(struct row *row)
+{
+    cells_order(row->copies);
+    cells_order(row->compute);
+    cells_order(row->comm);
+    g_array_sort(row->marks, by_ready_start);
+}
+
+bool rows_communicate(const struct trace *trace, uint32_t step)
+{
+    const struct collector c = {.trace = trace, .step = step};
+
+    for (size_t i = 0; i < trace->n_ops; i++)
+        if (of_step(&c, &trace->ops[i]) && trace->t.lanes[trace->ops[i].lane].cls == LANE_COMM)
+            return true;
+    return false;
+}
+
+bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t step, uint32_t n_ranks,
+                  const uint32_t *ranks)
+{
+    struct collector c = {.trace = trace, .step = step};
+
+    *out = (struct step_rows){.n = n_ranks};
+    if (!find_step(&c))
+        return false;
+    out->rows = g_new0(struct row, n_ranks);
+    out->span_ns = c.end_ns - c.start_ns;
+    for (uint32_t r = 0; r < n_ranks; r++)
+        row_init(&out->rows[r], ranks[r]);
+    index_trace(&c, out);
+    for (size_t i = 0; i < trace->n_ops; i++)
+        if (of_step(&c, &trace->ops[i]))
+            add_op(&c, &trace->ops[i]);
+    find_span_steps(&c);
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        row_order(&out->rows[r]);
+        find_exposed(&c, &out->rows[r]);
+    }
+    g_free(c.row_of_lane);
+    g_free(c.gang_start_ns);
+    g_free(c.span_step);
+    g_free(c.block);
+    return true;
+}
+
+/* Joins over gaps shorter than that, then drops what is still shorter. */
+static void coarsen(struct intervals *set, double least_ns)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n; i++) {
+        struct interval v = set->v[i];
+        for (; i + 1 < set->n && (double)(set->v[i + 1].start_ns - v.end_ns) < least_ns; i++)
+            v.end_ns = set->v[i + 1].end_ns;
+        if ((double)(v.end_ns - v.start_ns) >= least_ns)
+            set->v[n++] = v;
+    }
+    set->n = n;
+}
+
+void rows_simplify(struct step_rows *s, double ns_per_unit)
+{
+    const double half = ns_per_unit / 2;
+
+    for (uint32_t r = 0; r < s->n; r++) {
+        struct row *row = &s->rows[r];
+        cells_merge(row->copies, ns_per_unit, half);
+        cells_merge(row->compute, ns_per_unit, half);
+        cells_merge(row->comm, half, half);
+        coarsen(&row->waits, half);
+        coarsen(&row->exposed, half);
+    }
+}
+
+void rows_release(struct step_rows *s)
+{
+    for (uint32_t r = 0; r < s->n && s->rows; r++) {
+        GArray **all[] = {&s->rows[r].copies, &s->rows[r].compute, &s->rows[r].comm, &s->rows[r].marks};
+        for (unsigned i = 0; i < G_N_ELEMENTS(all); i++)
+            g_clear_pointer(all[i], g_array_unref);
+        intervals_release(&s->rows[r].waits);
+        intervals_release(&s->rows[r].exposed);
+    }
+    g_free(s->rows);
+    *s = (struct step_rows){0};
+}

@@ -1,0 +1,41 @@
+/* viz/rows.h -- one step of a trace as rows of cells, a row a rank.  Times count from the start of the step.
+ */
+#ifndef VIZ_ROWS_H
+#define VIZ_ROWS_H
+
+#include "profile/analyze.h"
+#include "profile/interval.h"
+#include "profile/trace.h"
+#include "viz/layout.h"
+
+/* A bucket that became ready, and the start of its communication, never before. */
+struct ready_mark {
+    int64_t ready_ns, start_ns;
+};
+
+struct row {
+    uint32_t rank;
+    GArray *copies, *compute; /* cells; first and last are layers, the first of their blocks, or LAYER_NONE */
+    GArray *comm;           /* cells, one a collective from its first hop to its last; first is the bucket */
+    struct intervals waits; /* in which a member waits for its peers */
+    struct intervals exposed; /* communication with no computation beside it */
+    GArray *marks;            /* struct ready_mark, in order of start */
+    int64_t backward_end_ns;  /* 0: the rank has no backward */
+    int64_t comm_end_ns, end_ns;
+};
+
+struct step_rows {
+    struct row *rows; /* n of them, in the order asked for */
+    uint32_t n;
+    int64_t span_ns; /* of the whole step, all ranks */
+};
+
+bool rows_communicate(const struct trace *, uint32_t step); /* any rank, in that step */
+/* Step `step` of the trace for these ranks.  False: no op of it takes time. */
+bool rows_collect(struct step_rows *, const struct trace *, uint32_t step, uint32_t n_ranks,
+                  const uint32_t *ranks);
+/* Joins and drops what is under half a unit of x. */
+void rows_simplify(struct step_rows *, double ns_per_unit);
+void rows_release(struct step_rows *);
+
+#endif
