@@ -139,8 +139,10 @@ static void compare(const struct result *got, const struct result *single, doubl
                     double grad_error, double all_error)
 {
     const struct model *model = single->model;
-    for (unsigned i = 0; i < STEPS; i++)
+    for (unsigned i = 0; i < STEPS; i++) {
+        g_assert_cmpfloat(single->loss[i], >, 0);
         g_assert_cmpfloat(fabs(got->loss[i] - single->loss[i]), <=, loss_error * fabs(single->loss[i]));
+    }
     double all = norm(single->grad, NULL, model->numel);
     g_assert_cmpfloat(all, >, 0);
     uint64_t at = 0;
