@@ -6,6 +6,7 @@ AM_TESTS_ENVIRONMENT = \
 	G_TEST_SRCDIR='$(abs_top_srcdir)/tests'; export G_TEST_SRCDIR; \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	PARPROF='$(abs_top_builddir)/parprof'; export PARPROF; \
+	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0'; export LSAN_OPTIONS; \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
@@ -23,7 +24,7 @@ SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS) %D%/lsan.supp
 LDADD = $(CORE_LIBS)
 %C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c %D%/scene.h
 %C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/draw-list.h %D%/scene.c %D%/scene.h
