@@ -17,7 +17,7 @@ static void append_op(const struct plan *plan, const struct op_tag *tag, GString
         g_string_append_printf(out, " bucket %u", tag->bucket);
     if (tag->bucket == OP_NONE || tag->kind == OP_PACK)
         append_layers(plan, tag, out);
-    if (tag->hop != LAYER_NONE)
+    if (tag->algo != ALLREDUCE_WHOLE)
         g_string_append_printf(out, " hop %u", tag->hop);
 }
 

@@ -20,6 +20,8 @@ UNIT_TESTS += %D%/t-svg
 UNIT_TESTS += %D%/t-viz
 UNIT_TESTS += %D%/t-model
 UNIT_TESTS += %D%/t-bucket
+UNIT_TESTS += %D%/t-seal
+UNIT_TESTS += %D%/t-plan
 SHELL_TESTS = %D%/layering.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
@@ -38,3 +40,8 @@ UNIT_TESTS += %D%/t-trace
 UNIT_TESTS += %D%/t-analyze
 UNIT_TESTS += %D%/t-report
 UNIT_TESTS += %D%/t-export
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.h
+LDADD = $(CORE_LIBS)
+
+tests_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c %D%/plans.h
+tests_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c %D%/plans.h
