@@ -1,7 +1,30 @@
-/* cli/cli.h -- the command line: options in, files and exit status out. */
+/* cli/cli.h -- the command line: options in, files and an exit status out.  Only here is anything printed. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include "cli/options.h"
+
+enum exit_status {
+    EXIT_DONE = 0,
+    EXIT_USAGE = 2,       /* bad usage or input */
+    EXIT_UNAVAILABLE = 4, /* backend not available here */
+    EXIT_FAILED = 5,      /* the run failed */
+    EXIT_INTERRUPTED = 130
+};
+
+/* What main.c calls: parses, runs the command, prints the error if there is one, picks the status. */
 int cli_main(int argc, char **argv);
+
+/* One file a command.  False with the error set; *status stays EXIT_DONE or becomes EXIT_INTERRUPTED. */
+struct command {
+    const char *name, *summary;
+    bool (*run)(const struct options *, int *status, GError **);
+};
+extern const struct command command_run, command_plan, command_list;
+extern const struct command *const commands[]; /* ends with NULL; the first is the default */
+
+/* engines.c: every engine of this build, ends with NULL, the preferred one first. */
+struct engine;
+extern const struct engine *const engines[];
 
 #endif

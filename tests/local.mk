@@ -27,9 +27,33 @@ SHELL_TESTS = %D%/layering.sh
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) %D%/lsan.supp
+UNIT_TESTS = \
+	%D%/t-analyze \
+	%D%/t-bucket \
+	%D%/t-cluster \
+	%D%/t-cost \
+	%D%/t-data \
+	%D%/t-exec \
+	%D%/t-export \
+	%D%/t-kernels \
+	%D%/t-layers \
+	%D%/t-model \
+	%D%/t-report \
+	%D%/t-sim \
+	%D%/t-sim-ddp \
+	%D%/t-svg \
+	%D%/t-sweep \
+	%D%/t-trace \
+	%D%/t-train \
+	%D%/t-viz
+SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+%C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c
+%C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
+
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h
 LDADD = $(CORE_LIBS)
-%C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c %D%/scene.h
-%C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/draw-list.h %D%/scene.c %D%/scene.h
 
 # Programs that only measure; built when asked for.
 EXTRA_PROGRAMS += %D%/bench-plan
@@ -45,3 +69,11 @@ LDADD = $(CORE_LIBS)
 
 tests_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c %D%/plans.h
 tests_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c %D%/plans.h
+BENCHES = %D%/bench-plan %D%/bench-compute
+EXTRA_PROGRAMS += $(BENCHES)
+CLEANFILES += $(BENCHES)
+EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
+.PHONY: bench
+bench: parprof $(module_PROGRAMS) $(BENCHES)
+	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
+		$(SHELL) $(srcdir)/tests/bench/run

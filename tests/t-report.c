@@ -274,14 +274,14 @@ static void test_broken_training(void)
     fixture_release(&f);
 }
 
-/* 40 buckets, each exposed for its number of us, but 20, which is for 90: all the steps have one. */
+/* 40 buckets, bucket i exposed for i/10 ms, but for two: the last lies between the 25th and the 26th. */
 static void test_many_buckets(void)
 {
     struct fixture f;
     small_init(&f.run, 2, 40);
     f.run.n_steps = 1;
     for (uint32_t i = 0; i < 40; i++)
-        add(&f.run, OP_ALLREDUCE, 0, i, i * 100, i * 100 + (i == 20 ? 90 : i));
+        add(&f.run, OP_ALLREDUCE, 0, i, i * 10000, i * 10000 + (i == 20 ? 9000 : i == 39 ? 2560 : i * 100));
     trace_finish(&f.run);
     make_row(&f.predicted, 2, 10, 10);
     make_row(&f.unoverlapped, 2, 10, 10);
@@ -292,7 +292,7 @@ static void test_many_buckets(void)
     g_assert_true(g_str_has_prefix(lines[2], "20 "));
     g_assert_true(g_str_has_prefix(lines[3], "26 "));
     g_assert_true(g_str_has_prefix(lines[16], "39 "));
-    g_assert_cmpstr(lines[17], ==, "24 other buckets, each exposed for 0.03 ms at most, are left out");
+    g_assert_cmpstr(lines[17], ==, "24 other buckets, each exposed for 2.5 ms at most, are left out");
     fixture_release(&f);
 }
 
@@ -407,6 +407,10 @@ static void test_hostile_names(void)
     /* A long name loses its middle, between letters. */
     f.run.t.params[0].name = "ééééééééééééééééééééééééééééééééééééééééééé.weight";
     expect_part(&f.report, " ééééééééééééé…éééééééééééééé ", true);
+    /* Columns align by what is seen: é has two bytes and a Chinese letter two columns. */
+    f.run.t.params[0].name = "é層.weight";
+    expect_part(&f.report, "bucket   MiB  closed by  ready", true);
+    expect_part(&f.report, "0       25.0  é層         48.7", true);
     fixture_release(&f);
 }
 

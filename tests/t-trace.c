@@ -184,7 +184,7 @@ static void test_costs(void)
         trace.costs = g_memdup2(keys, sizeof keys);
         trace.n_steps = (uint32_t)g_rand_int_range(rand, 1, 6);
         for (uint32_t step = 0; step < trace.n_steps; step++) {
-            /* Members of gangs 0 and 1 in between other ops, not side by side. */
+            /* One gang a step, or two whose members are not side by side. */
             for (uint32_t at = 0; at < 12; at++) {
                 int64_t start = step * 1000 + g_rand_int_range(rand, 0, 100);
                 struct trace_op op = small_op(OP_FWD, small_lane(at % 3, LANE_COMPUTE, 0), step, start,
@@ -192,7 +192,7 @@ static void test_costs(void)
                 op.cost = at % 2;
                 if (at >= 6) {
                     op.cost = 2;
-                    op.tag.gang = (at - 6) / 3;
+                    op.tag.gang = round % 2 ? at % 2 : 0;
                     op.end_ns = step * 1000 + 200 + g_rand_int_range(rand, 0, 9);
                 }
                 trace_add_op(&trace, &op);

@@ -1,0 +1,5 @@
+#include "cli/cli.h"
+#include "exec/exec.h"
+#include "sim/sim.h"
+
+const struct engine *const engines[] = {&cpu_engine, &sim_engine, NULL};

@@ -1,0 +1,127 @@
+#include "cli/job.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "plan/bucket.h"
+
+static bool unknown(GError **error, enum option_id id, const char *text, const char *known)
+{
+    g_set_error(error, OPTION_ERROR, 0, "--%s takes %s, not '%s'", option_name(id), known, text);
+    return false;
+}
+
+static bool pick_engine(struct job *job, const struct options *o, GError **error)
+{
+    const char *name = option_text(o, OPTION_BACKEND, "auto");
+    g_autoptr(GString) names = g_string_new("auto");
+    for (unsigned i = 0; engines[i]; i++) {
+        const struct engine *e = engines[i];
+        g_string_append_printf(names, ", %s", e->name);
+        if (strcmp(name, e->name) && strcmp(name, "auto"))
+            continue;
+        GError *why = NULL;
+        if (e->probe(&why)) {
+            job->engine = e;
+            return true;
+        }
+        if (strcmp(name, "auto")) {
+            g_propagate_error(error, why);
+            return false;
+        }
+        g_free(job->why_not_first);
+        job->why_not_first = g_strdup(why->message);
+        g_error_free(why);
+    }
+    return unknown(error, OPTION_BACKEND, name, names->str);
+}
+
+static bool pick_mode(struct job *job, const struct options *o, GError **error)
+{
+    const char *name = option_text(o, OPTION_MODE, mode_ddp.name);
+    job->mode = mode_find(name);
+    if (job->mode)
+        return true;
+    g_autoptr(GString) names = g_string_new(NULL);
+    for (unsigned i = 0; modes[i]; i++)
+        g_string_append_printf(names, "%s%s", i ? ", " : "", modes[i]->name);
+    return unknown(error, OPTION_MODE, name, names->str);
+}
+
+static bool pick_model(struct job *job, const struct options *o, GError **error)
+{
+    struct model_override over = {.layers = option_number(o, OPTION_LAYERS, 0),
+                                  .d = option_number(o, OPTION_D_MODEL, 0),
+                                  .heads = option_number(o, OPTION_HEADS, 0),
+                                  .ff = option_number(o, OPTION_FF, 0),
+                                  .vocab = option_number(o, OPTION_VOCAB, 0),
+                                  .seq = option_number(o, OPTION_SEQ_LEN, 0)};
+    const char *dtype = option_text(o, OPTION_DTYPE, dtype_name(DTYPE_F32));
+    if (!strcmp(dtype, dtype_name(DTYPE_F64)))
+        over.dtype = DTYPE_F64;
+    else if (strcmp(dtype, dtype_name(DTYPE_F32)))
+        return unknown(error, OPTION_DTYPE, dtype, "f32 or f64");
+    job->model = model_load(option_text(o, OPTION_MODEL, job->engine->real ? "mini" : "bert-base"), &over, error);
+    return job->model;
+}
+
+static uint64_t mib(const struct options *o, enum option_id id, uint64_t fallback)
+{
+    return o->given[id] ? (uint64_t)floor(option_number(o, id, 0) * 1048576) : fallback;
+}
+
+/* Defaults of design: two to four ranks on CPU cores, four simulated; 4 samples a rank on CPU, else 32. */
+static bool pick_shape(struct job *job, const struct options *o, GError **error)
+{
+    bool real = job->engine->real, alone = job->mode == &mode_single;
+    uint32_t ranks = alone ? 1 : real ? CLAMP(g_get_num_processors() / 2, 2, 4) : 4;
+    struct shape *s = &job->shape;
+    s->model = job->model;
+    s->ranks = option_number(o, OPTION_RANKS, ranks);
+    s->batch = option_number(o, OPTION_BATCH, (double)s->ranks * (real ? 4 : 32));
+    s->bucket_bytes = mib(o, OPTION_BUCKET_MB, BUCKET_BYTES_DEFAULT);
+    s->first_bucket_bytes = mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
+    const char *overlap = option_text(o, OPTION_OVERLAP, overlap_name(OVERLAP_BACKWARD));
+    while (s->overlap < OVERLAPS && strcmp(overlap, overlap_name(s->overlap)))
+        s->overlap++;
+    if (s->overlap == OVERLAPS)
+        return unknown(error, OPTION_OVERLAP, overlap, "none or backward");
+    const char *algo = option_text(o, OPTION_ALLREDUCE, "auto");
+    if (strcmp(algo, "auto") && strcmp(algo, allreduce_name(ALLREDUCE_RING)))
+        return unknown(error, OPTION_ALLREDUCE, algo, "auto or ring");
+    s->algo = ALLREDUCE_RING;
+    return job->mode->check(s, error);
+}
+
+static bool pick_prices(struct job *job, const struct options *o, GError **error)
+{
+    if (job->engine->real)
+        return option_link(o, &job->link_gbps, &job->link_us, error);
+    const char *cost = option_text(o, OPTION_COST, "analytic");
+    if (!(job->cluster = cluster_load(option_text(o, OPTION_CLUSTER, "a100x4"), error)))
+        return false;
+    if (g_str_has_prefix(cost, "unit") && (!cost[4] || cost[4] == ':'))
+        job->costs = cost_unit_new(cost[4] ? cost + 5 : "", error);
+    else if (!strcmp(cost, "analytic"))
+        job->costs = cost_analytic_new(job->cluster, error);
+    else
+        return unknown(error, OPTION_COST, cost, "analytic or unit:F=1,B=1,W=1,C=0");
+    return job->costs;
+}
+
+bool job_open(struct job *job, const struct options *o, GError **error)
+{
+    *job = (struct job){0};
+    return pick_mode(job, o, error) && pick_engine(job, o, error) &&
+           options_check(o, job->mode->name, job->engine->name, error) && pick_model(job, o, error) &&
+           pick_shape(job, o, error) && pick_prices(job, o, error);
+}
+
+void job_release(struct job *job)
+{
+    g_clear_pointer(&job->model, model_free);
+    g_clear_pointer(&job->costs, cost_model_free);
+    g_clear_pointer(&job->cluster, cluster_free);
+    g_clear_pointer(&job->why_not_first, g_free);
+}

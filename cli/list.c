@@ -1,0 +1,70 @@
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "plan/engine.h"
+#include "plan/mode.h"
+#include "plan/model.h"
+#include "sim/cluster.h"
+#include "viz/figure.h"
+
+static void item(const char *name, const char *summary)
+{
+    printf("  %-12s %s\n", name, summary);
+}
+
+static bool list_models(GError **error)
+{
+    g_auto(GStrv) names = model_list();
+    puts("models");
+    for (unsigned i = 0; names[i]; i++) {
+        struct model *model = model_load(names[i], &(struct model_override){0}, error);
+        if (!model)
+            return false;
+        item(names[i], model->summary);
+        model_free(model);
+    }
+    return true;
+}
+
+static bool list_clusters(GError **error)
+{
+    g_auto(GStrv) names = cluster_list();
+    puts("clusters");
+    for (unsigned i = 0; names[i]; i++) {
+        struct cluster *cluster = cluster_load(names[i], error);
+        if (!cluster)
+            return false;
+        item(names[i], cluster->summary);
+        cluster_free(cluster);
+    }
+    return true;
+}
+
+static void list_engines(void)
+{
+    puts("backends");
+    for (unsigned i = 0; engines[i]; i++) {
+        g_autoptr(GError) why = NULL;
+        bool here = engines[i]->probe(&why);
+        g_autofree char *text = here ? NULL : g_strdup_printf("not here: %s", why->message);
+        item(engines[i]->name, here ? engines[i]->summary : text);
+    }
+}
+
+static bool list_command(const struct options *o, int *status, GError **error)
+{
+    (void)o;
+    (void)status;
+    puts("modes");
+    for (unsigned i = 0; modes[i]; i++)
+        item(modes[i]->name, modes[i]->summary);
+    if (!list_models(error) || !list_clusters(error))
+        return false;
+    puts("figures");
+    for (unsigned i = 0; figures[i]; i++)
+        item(figures[i]->name, figures[i]->summary);
+    list_engines();
+    return true;
+}
+
+const struct command command_list = {"list", "modes, models, clusters, figures, backends", list_command};

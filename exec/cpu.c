@@ -1,0 +1,79 @@
+#include "exec/exec.h"
+
+#include "exec/backend-cpu.h"
+#include "exec/host.h"
+#include "exec/walk.h"
+#include "kernels/kernels.h"
+#include "profile/trace.h"
+
+static bool probe(GError **error)
+{
+    static bool opened;
+    static const char *missing;
+    if (!opened)
+        missing = k_cpu_open();
+    opened = true;
+    if (missing)
+        g_set_error_literal(error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE, missing);
+    return !missing;
+}
+
+static void label_link(struct trace *trace, double gbps, double us)
+{
+    char rate[G_ASCII_DTOSTR_BUF_SIZE], latency[G_ASCII_DTOSTR_BUF_SIZE];
+    g_ascii_formatd(rate, sizeof rate, "%.6g", gbps);
+    g_ascii_formatd(latency, sizeof latency, "%.6g", us);
+    if (gbps > 0)
+        trace_label(trace, "link", "paced to %s Gb/s, %s us", rate, latency);
+    else if (us > 0)
+        trace_label(trace, "link", "paced to %s us, raw memory beyond", latency);
+    else
+        trace_label(trace, "link", "raw memory");
+}
+
+/* "2 x (1 compute + 1 comm + 1 copy), 4 CPUs" */
+static void label_threads(struct trace *trace, const struct plan *plan)
+{
+    uint32_t n_cpus, count[LANE_CLASSES] = {0};
+    g_autofree int *cpus = host_cpus(&n_cpus);
+    GString *text = g_string_new(NULL);
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
+        count[plan->t.lanes[i].cls] += plan->t.lanes[i].rank == 0;
+    for (unsigned i = 0; i < LANE_CLASSES; i++)
+        if (count[i])
+            g_string_append_printf(text, "%s%u %s", text->len ? " + " : "", count[i], lane_class_name(i));
+    trace_label(trace, "threads", "%u x (%s), %u CPU%s", plan->t.n_ranks, text->str, n_cpus,
+                n_cpus == 1 ? "" : "s");
+    g_string_free(text, TRUE);
+}
+
+static bool label(const struct run *run, struct trace *trace, GError **error)
+{
+    bool jittered;
+    uint64_t seed;
+    if (!cpu_jitter(&jittered, &seed, error))
+        return false;
+    trace_label(trace, "engine", "cpu");
+    label_link(trace, run->link_gbps, run->link_us);
+    label_threads(trace, run->plan);
+    if (jittered)
+        trace_label(trace, "jitter", "seed %" G_GUINT64_FORMAT, seed);
+    return true;
+}
+
+static bool run_plan(const struct run *run, struct trace *trace, GError **error)
+{
+    if (run->model->dtype == DTYPE_F32 && !probe(error))
+        return false;
+    return label(run, trace, error) && walk_run(run, &backend_cpu, trace, error);
+}
+
+const struct engine cpu_engine = {
+    .name = "cpu",
+    .summary = "trains on this machine's CPU cores, a thread per lane",
+    .real = true,
+    .probe = probe,
+    .algos = 1u << ALLREDUCE_RING,
+    .extra_bytes = cpu_extra_bytes,
+    .run = run_plan,
+};

@@ -1,0 +1,342 @@
+#include "exec/walk.h"
+
+#include <string.h>
+
+#include "profile/trace.h"
+
+/* The plan as calls on lanes, compiled once. */
+struct schedule {
+    uint32_t *waits, *first_wait; /* by op: the ops whose events it waits for */
+    bool *records;                /* by op: whether another lane or the end of the step waits for it */
+    uint32_t *last;               /* by lane: its last op, OP_NONE if it has none */
+};
+
+struct walk {
+    const struct run *run;
+    const struct plan *plan;
+    const struct backend_ops *ops;
+    void *backend;
+    struct schedule schedule;
+    struct timing timing[2]; /* of the steps under way, by the step's parity */
+    struct trace *trace;
+    double *loss_share;     /* by op: what a LOSS op's result counts in the step's loss */
+    int64_t *rank_start_ns; /* of the step being collected */
+};
+
+static bool cancelled(const struct run *run)
+{
+    return run->cancel && __atomic_load_n(run->cancel, __ATOMIC_RELAXED);
+}
+
+/* --- compiling */
+
+static uint32_t *place_in_lane(const struct plan *plan, uint32_t *last)
+{
+    uint32_t *place = g_new(uint32_t, plan->n_ops), *count = g_new0(uint32_t, plan->t.n_lanes);
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
+        last[i] = OP_NONE;
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        uint32_t op = plan->order[i], lane = plan->ops[op].lane;
+        place[op] = count[lane]++;
+        last[lane] = op;
+    }
+    g_free(count);
+    return place;
+}
+
+/* The latest dependency on `lane`, OP_NONE if there is none. */
+static uint32_t latest_on(const struct plan *plan, uint32_t op, uint32_t lane, const uint32_t *place)
+{
+    uint32_t latest = OP_NONE;
+    for (uint32_t d = plan->ops[op].first_dep; d < plan->ops[op + 1].first_dep; d++) {
+        uint32_t on = plan->deps[d];
+        if (plan->ops[on].lane == lane && (latest == OP_NONE || place[on] > place[latest]))
+            latest = on;
+    }
+    return latest;
+}
+
+/* Waits are written in sealed order; first_wait is by place in that order. */
+static void compile(const struct plan *plan, struct schedule *s)
+{
+    uint32_t n_lanes = plan->t.n_lanes, n = 0;
+    s->waits = g_new(uint32_t, plan->n_deps);
+    s->first_wait = g_new(uint32_t, plan->n_ops + 1);
+    s->records = g_new0(bool, plan->n_ops);
+    s->last = g_new(uint32_t, n_lanes);
+    uint32_t *place = place_in_lane(plan, s->last);
+    uint32_t *waited =
+        g_new0(uint32_t, (size_t)n_lanes * n_lanes); /* places of that lane that are behind us */
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        uint32_t op = plan->order[i];
+        uint32_t *behind = waited + (size_t)plan->ops[op].lane * n_lanes;
+        s->first_wait[i] = n;
+        for (uint32_t d = plan->ops[op].first_dep; d < plan->ops[op + 1].first_dep; d++) {
+            uint32_t on = plan->deps[d], lane = plan->ops[on].lane;
+            if (lane == plan->ops[op].lane || place[on] < behind[lane])
+                continue;
+            on = latest_on(plan, op, lane, place);
+            behind[lane] = place[on] + 1;
+            s->records[on] = true;
+            s->waits[n++] = on;
+        }
+    }
+    s->first_wait[plan->n_ops] = n;
+    for (uint32_t i = 0; i < n_lanes; i++)
+        if (s->last[i] != OP_NONE)
+            s->records[s->last[i]] = true;
+    g_free(waited);
+    g_free(place);
+}
+
+/* --- issuing */
+
+/* Every lane of a rank waits for the end of the step before on the rank's other lanes. */
+static bool join_ranks(struct walk *w, uint32_t step, GError **error)
+{
+    const struct lane *lanes = w->plan->t.lanes;
+    for (uint32_t i = 0; i < w->plan->t.n_lanes; i++)
+        for (uint32_t j = 0; j < w->plan->t.n_lanes; j++)
+            if (i != j && lanes[i].rank == lanes[j].rank && w->schedule.last[i] != OP_NONE &&
+                w->schedule.last[j] != OP_NONE &&
+                !w->ops->wait(w->backend, i, w->schedule.last[j], step - 1, error))
+                return false;
+    return true;
+}
+
+static bool issue_step(struct walk *w, uint32_t step, GError **error)
+{
+    const struct schedule *s = &w->schedule;
+    if (step > 0 && !join_ranks(w, step, error))
+        return false;
+    for (uint32_t i = 0; i < w->plan->n_ops; i++) {
+        uint32_t op = w->plan->order[i], lane = w->plan->ops[op].lane;
+        for (uint32_t j = s->first_wait[i]; j < s->first_wait[i + 1]; j++)
+            if (!w->ops->wait(w->backend, lane, s->waits[j], step, error))
+                return false;
+        if (!w->ops->launch(w->backend, op, step, &w->timing[step & 1], error))
+            return false;
+        if (s->records[op] && !w->ops->record(w->backend, lane, op, step, error))
+            return false;
+    }
+    return true;
+}
+
+/* --- collecting */
+
+static int64_t ready_ns(const struct walk *w, uint32_t op, const struct timing *t)
+{
+    const struct op *o = &w->plan->ops[op];
+    if (o[0].first_dep == o[1].first_dep)
+        return w->rank_start_ns[w->plan->t.lanes[o->lane].rank];
+    int64_t latest_ns = INT64_MIN;
+    for (uint32_t d = o[0].first_dep; d < o[1].first_dep; d++)
+        latest_ns = MAX(latest_ns, t->end_ns[w->plan->deps[d]]);
+    return latest_ns;
+}
+
+static void collect_step(struct walk *w, uint32_t measured, const struct timing *t)
+{
+    const struct plan *plan = w->plan;
+    struct trace *trace = w->trace;
+    for (uint32_t i = 0; i < plan->t.n_ranks; i++)
+        w->rank_start_ns[i] = INT64_MAX;
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        int64_t *start_ns = &w->rank_start_ns[plan->t.lanes[plan->ops[i].lane].rank];
+        *start_ns = MIN(*start_ns, t->start_ns[i]);
+    }
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        uint32_t op = plan->order[i];
+        struct trace_op row = {plan->ops[op].tag,  plan->ops[op].lane, plan->ops[op].cost,
+                               ready_ns(w, op, t), t->start_ns[op],    t->end_ns[op]};
+        row.tag.step = measured;
+        trace_add_op(trace, &row);
+        if (w->loss_share && plan->ops[op].tag.kind == OP_LOSS)
+            trace->loss[measured] += w->loss_share[op] * t->loss[op];
+    }
+    trace->n_steps = measured + 1;
+}
+
+/* Waits until the step is over on every lane, then keeps what it left.  True without keeping anything if
+ * cancelled. */
+static bool settle_step(struct walk *w, uint32_t step, GError **error)
+{
+    const struct run *run = w->run;
+    for (uint32_t i = 0; i < w->plan->t.n_lanes; i++) {
+        uint32_t last = w->schedule.last[i];
+        if (last != OP_NONE && !w->ops->reach(w->backend, last, step, error))
+            return false;
+        if (cancelled(run))
+            return true;
+    }
+    if (step >= run->warmup)
+        collect_step(w, step - run->warmup, &w->timing[step & 1]);
+    if (run->progress)
+        run->progress(run->user, step + 1, run->warmup + run->steps);
+    return true;
+}
+
+static bool observe(struct walk *w, uint32_t step, GError **error)
+{
+    const struct run *run = w->run;
+    if (!w->ops->sync(w->backend, error))
+        return false;
+    bool measured = step >= run->warmup;
+    if (!cancelled(run))
+        run->observe(run->user, measured ? step - run->warmup : step, measured, w->ops->cell, w->backend);
+    return true;
+}
+
+/* Issues [from, to) one step ahead of what is settled, and settles all of it. */
+static bool walk_steps(struct walk *w, uint32_t from, uint32_t to, GError **error)
+{
+    bool at_rest = w->run->observe != NULL;
+    for (uint32_t step = from; step < to && !cancelled(w->run); step++) {
+        if (!issue_step(w, step, error))
+            return false;
+        if (!at_rest && step > from && !settle_step(w, step - 1, error))
+            return false;
+        if (at_rest && !(settle_step(w, step, error) && observe(w, step, error)))
+            return false;
+    }
+    if (!at_rest && to > from && !cancelled(w->run))
+        return settle_step(w, to - 1, error);
+    return true;
+}
+
+static bool walk_all(struct walk *w, GError **error)
+{
+    uint32_t warmup = w->run->warmup;
+    if (!walk_steps(w, 0, warmup, error))
+        return false;
+    if (warmup && !cancelled(w->run) &&
+        !(w->ops->sync(w->backend, error) && w->ops->reset(w->backend, error)))
+        return false;
+    return walk_steps(w, warmup, warmup + w->run->steps, error) &&
+           (cancelled(w->run) || w->ops->sync(w->backend, error));
+}
+
+/* --- the trace around the steps */
+
+/* A rank's loss is the mean over its LOSS ops, weighted by its part of the samples. */
+static double *loss_shares(const struct plan *plan)
+{
+    uint32_t *count = g_new0(uint32_t, plan->t.n_ranks), n = 0;
+    double *share = NULL;
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (plan->ops[i].tag.kind == OP_LOSS) {
+            count[plan->t.lanes[plan->ops[i].lane].rank]++;
+            n++;
+        }
+    if (n)
+        share = g_new0(double, plan->n_ops);
+    for (uint32_t i = 0; n && i < plan->n_ops; i++) {
+        uint32_t rank = plan->t.lanes[plan->ops[i].lane].rank;
+        if (plan->ops[i].tag.kind == OP_LOSS)
+            share[i] = plan->rank_share[rank] / count[rank];
+    }
+    g_free(count);
+    return share;
+}
+
+static void begin_trace(struct walk *w)
+{
+    const struct plan *plan = w->plan;
+    struct trace *trace = w->trace;
+    trace_adopt(trace, &plan->t, plan->n_costs, plan->costs);
+    trace_reserve(trace, (size_t)w->run->steps * plan->n_ops);
+    w->loss_share = loss_shares(plan);
+    if (w->loss_share)
+        trace->loss = g_new0(double, w->run->steps);
+    trace->n_memory = VALUE_CLASSES;
+    trace->memory_names = g_new(char *, VALUE_CLASSES);
+    for (unsigned i = 0; i < VALUE_CLASSES; i++)
+        trace->memory_names[i] = g_strdup(value_class_name(i));
+    trace->memory_bytes = g_new(uint64_t, (size_t)plan->t.n_ranks * VALUE_CLASSES);
+    for (uint32_t i = 0; i < plan->t.n_ranks; i++)
+        plan_memory(plan, i, trace->memory_bytes + (size_t)i * VALUE_CLASSES);
+}
+
+/* FNV-1a by words of 8 bytes, the rest by bytes. */
+static uint64_t hash_bytes(uint64_t hash, const unsigned char *p, uint64_t bytes)
+{
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    uint64_t word;
+    for (; bytes >= sizeof word; p += sizeof word, bytes -= sizeof word) {
+        memcpy(&word, p, sizeof word);
+        hash = (hash ^ word) * prime;
+        hash ^= hash >> 32; /* or the high bits of a word would never reach the low ones */
+    }
+    for (; bytes; bytes--)
+        hash = (hash ^ *p++) * prime;
+    return hash;
+}
+
+static void hash_weights(struct walk *w)
+{
+    const struct plan *plan = w->plan;
+    uint64_t *hash = g_new(uint64_t, plan->t.n_ranks);
+    bool any = false;
+    for (uint32_t i = 0; i < plan->t.n_ranks; i++)
+        hash[i] = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t i = 0; i < plan->n_values; i++) {
+        const struct value *v = &plan->values[i];
+        if (v->cls != VALUE_WEIGHT || v->root != i)
+            continue;
+        hash[v->rank] = hash_bytes(hash[v->rank], w->ops->cell(w->backend, i), v->bytes);
+        any = true;
+    }
+    if (any)
+        w->trace->weight_hash = hash;
+    else
+        g_free(hash);
+}
+
+static void end_trace(struct walk *w)
+{
+    w->trace->cancelled = cancelled(w->run);
+    if (!w->trace->cancelled)
+        hash_weights(w);
+    trace_finish(w->trace);
+}
+
+static void init_timing(struct timing *t, uint32_t n_ops)
+{
+    t->start_ns = g_new0(int64_t, n_ops);
+    t->end_ns = g_new0(int64_t, n_ops);
+    t->loss = g_new0(double, n_ops);
+}
+
+static void release(struct walk *w)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        g_free(w->timing[i].start_ns);
+        g_free(w->timing[i].end_ns);
+        g_free(w->timing[i].loss);
+    }
+    g_free(w->schedule.waits);
+    g_free(w->schedule.first_wait);
+    g_free(w->schedule.records);
+    g_free(w->schedule.last);
+    g_free(w->loss_share);
+    g_free(w->rank_start_ns);
+}
+
+bool walk_run(const struct run *run, const struct backend_ops *ops, struct trace *trace, GError **error)
+{
+    struct walk w = {.run = run, .plan = run->plan, .ops = ops, .trace = trace};
+    bool ok = ops->open(run, &w.backend, error);
+    if (ok) {
+        compile(run->plan, &w.schedule);
+        init_timing(&w.timing[0], run->plan->n_ops);
+        init_timing(&w.timing[1], run->plan->n_ops);
+        w.rank_start_ns = g_new(int64_t, run->plan->t.n_ranks);
+        begin_trace(&w);
+        ok = walk_all(&w, error);
+    }
+    if (ok)
+        end_trace(&w);
+    ops->close(w.backend); /* lanes write to the timings until here */
+    release(&w);
+    return ok;
+}

@@ -1,0 +1,91 @@
+/* The one door to BLAS: OpenBLAS, opened when first needed, since linking it would cost every start of the
+ * program. */
+#include "kernels/cpu/fast.h"
+
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define WITHOUT_BLAS
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+#define WITHOUT_BLAS
+#endif
+
+#ifdef WITHOUT_BLAS /* it is not instrumented */
+
+const char *k_cpu_open(void)
+{
+    return NULL;
+}
+
+int fast_gemm(void *stream, int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *a,
+              size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc)
+{
+    return k_ref_f32.gemm(stream, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+#else
+
+#include <cblas.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+
+static __typeof__(cblas_sgemm) *sgemm;
+
+/* Must precede the opening: OpenBLAS reads the environment as it is loaded.  One thread: the ranks are
+ * threads already. Releases of 2022 take AMD CPUs with AVX-512 for Haswells, half as fast. */
+static void guide_openblas(void)
+{
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+#endif
+}
+
+const char *k_cpu_open(void)
+{
+    if (sgemm)
+        return NULL;
+    guide_openblas();
+    void *blas = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (!blas)
+        blas = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
+    if (!blas)
+        return "libopenblas.so.0 cannot be opened: install OpenBLAS (Debian: libopenblas0-pthread)";
+    __typeof__(openblas_set_num_threads) *set_threads = dlsym(blas, "openblas_set_num_threads");
+    sgemm = dlsym(blas, "cblas_sgemm");
+    if (!set_threads || !sgemm) {
+        sgemm = NULL;
+        dlclose(blas);
+        return "libopenblas.so.0 lacks cblas_sgemm: install OpenBLAS with CBLAS (Debian: "
+               "libopenblas0-pthread)";
+    }
+    set_threads(1);
+    return NULL;
+}
+
+static int fits(size_t a, size_t b, size_t c)
+{
+    return a <= INT_MAX && b <= INT_MAX && c <= INT_MAX;
+}
+
+int fast_gemm(void *stream, int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *a,
+              size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc)
+{
+    if (m == 0 || n == 0)
+        return 0;
+    /* BLAS refuses what an empty sum has: row strides of 0 and no matrices. */
+    if (k == 0)
+        return k_ref_f32.gemm(stream, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (!fits(m, n, k) || !fits(lda, ldb, ldc))
+        return -1;
+    sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, (int)m, (int)n,
+          (int)k, (float)alpha, a, (int)lda, b, (int)ldb, (float)beta, c, (int)ldc);
+    return 0;
+}
+
+#endif

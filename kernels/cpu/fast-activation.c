@@ -1,0 +1,77 @@
+#include "kernels/cpu/fast.h"
+#include "kernels/cpu/fast-math.h"
+
+#include <math.h>
+
+ON_EVERY_CPU static void bias_gelu(size_t rows, size_t n, const float *bias, float *x, float *y)
+{
+    for (size_t r = 0; r < rows; r++, x += n, y += n) {
+#pragma omp simd
+        for (size_t j = 0; j < n; j++) {
+            const float v = x[j] + bias[j];
+            x[j] = v;
+            y[j] = v * fast_normal(v).cdf;
+        }
+    }
+}
+
+ON_EVERY_CPU static void bias_relu(size_t rows, size_t n, const float *bias, float *x, float *y)
+{
+    for (size_t r = 0; r < rows; r++, x += n, y += n) {
+#pragma omp simd
+        for (size_t j = 0; j < n; j++) {
+            const float v = x[j] + bias[j];
+            x[j] = v;
+            y[j] = v < 0 ? 0 : v;
+        }
+    }
+}
+
+int fast_bias_act(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x, void *y)
+{
+    (void)stream;
+    (activation == K_RELU ? bias_relu : bias_gelu)(rows, n, bias, x, y);
+    return 0;
+}
+
+ON_EVERY_CPU static void gelu_grad(size_t rows, size_t n, size_t width, const float *dy, const float *x,
+                                   float *dx, double *sum)
+{
+    for (size_t r = 0; r < rows; r++, dy += n, x += n, dx += n) {
+#pragma omp simd
+        for (size_t j = 0; j < width; j++) {
+            const struct normal at = fast_normal(x[j]);
+            const float v = dy[j] * (at.cdf + at.density_x);
+            dx[j] = v;
+            sum[j] += (double)v;
+        }
+    }
+}
+
+ON_EVERY_CPU static void relu_grad(size_t rows, size_t n, size_t width, const float *dy, const float *x,
+                                   float *dx, double *sum)
+{
+    for (size_t r = 0; r < rows; r++, dy += n, x += n, dx += n) {
+#pragma omp simd
+        for (size_t j = 0; j < width; j++) {
+            const float v = x[j] > 0 ? dy[j] : 0;
+            dx[j] = v;
+            sum[j] += (double)v;
+        }
+    }
+}
+
+int fast_bias_act_grad(void *stream, int activation, size_t rows, size_t n, const void *dy, const void *x,
+                       void *dx, void *dbias)
+{
+    (void)stream;
+    for (size_t j0 = 0; j0 < n; j0 += SUM_COLUMNS) {
+        const size_t width = least(n - j0, SUM_COLUMNS);
+        double sum[SUM_COLUMNS] = {0};
+        (activation == K_RELU ? relu_grad : gelu_grad)(rows, n, width, (const float *)dy + j0,
+                                                       (const float *)x + j0, (float *)dx + j0, sum);
+        for (size_t j = 0; j < width; j++)
+            ((float *)dbias)[j0 + j] = (float)sum[j];
+    }
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* kernels/cpu/fast.h -- what the files of k_cpu_f32 share.
+ *
+ * Loops are written so that the compiler vectorises them (#pragma omp simd); ON_EVERY_CPU compiles a function
+ * once for each generation of x86-64 and picks at the program's start.  No result depends on the thread that
+ * computes it; the last bits do depend on the generation.
+ */
+#ifndef KERNELS_CPU_FAST_H
+#define KERNELS_CPU_FAST_H
+
+#include "kernels/kernels.h"
+
+/* Sanitizers miss the resolvers of clones, which run before them. */
+#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && __GNUC__ >= 12 &&                        \
+    !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#define ON_EVERY_CPU __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define ON_EVERY_CPU
+#endif
+/* What such a function calls must become part of it, or it would be compiled for the oldest generation only.
+ */
+#define FAST_INLINE static inline __attribute__((always_inline))
+
+/* A column sum over many rows is kept in double, for this many columns at a time. */
+enum { SUM_COLUMNS = 256 };
+/* A sum along a row is kept in float for this many elements, then in double. */
+enum { SUM_BLOCK = 512 };
+
+static inline size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+int fast_gemm(void *stream, int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *a,
+              size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc); /* blas.c */
+int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias);
+
+int fast_add_norm(void *stream, size_t rows, size_t d, const void *x, const void *y, const void *bias,
+                  const void *gamma, const void *beta, void *sum, void *out, void *mean, void *rstd);
+int fast_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, const void *sum,
+                       const void *gamma, const void *mean, const void *rstd, void *dsum, void *dgamma,
+                       void *dbeta);
+int fast_attention(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *qkv,
+                   void *probs, void *out);
+int fast_attention_grad(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *dout,
+                        const void *qkv, const void *probs, void *dprobs, void *dqkv);
+int fast_bias_act(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x, void *y);
+int fast_bias_act_grad(void *stream, int activation, size_t rows, size_t n, const void *dy, const void *x,
+                       void *dx, void *dbias);
+int fast_embed(void *stream, size_t rows, size_t seq, size_t d, const int32_t *token, const void *word,
+               const void *position, const void *type, void *y);
+int fast_embed_grad(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions,
+                    size_t types, const int32_t *token, const void *dy, void *dword, void *dposition,
+                    void *dtype);
+int fast_cross_entropy(void *stream, size_t rows, size_t classes, const void *logits, const int32_t *target,
+                       void *dlogits, double *loss);
+
+#endif

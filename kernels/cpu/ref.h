@@ -1,0 +1,359 @@
+/* kernels/cpu/ref.h -- the reference kernels: plain loops, sums in double.  ref-f32.c and ref-f64.c define
+ * REAL (the dtype), TABLE and NAME, and include this once each. */
+#include "kernels/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double norm_epsilon = 1e-5;
+
+static int ref_gemm(void *stream, int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *a,
+                    size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc)
+{
+    (void)stream;
+    enum { TILE = 8 }; /* columns at a time, so that the sums do not wait for each other */
+    const size_t a_row = ta ? 1 : lda, a_col = ta ? lda : 1, b_row = tb ? 1 : ldb, b_col = tb ? ldb : 1;
+    const REAL *A = a, *B = b;
+    REAL *C = c;
+
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j0 = 0; j0 < n; j0 += TILE) {
+            const size_t width = n - j0 < TILE ? n - j0 : TILE;
+            double sum[TILE] = {0};
+            for (size_t p = 0; p < k; p++)
+                for (size_t j = 0; j < width; j++)
+                    sum[j] += (double)A[i * a_row + p * a_col] * B[p * b_row + (j0 + j) * b_col];
+            REAL *out = C + i * ldc + j0;
+            for (size_t j = 0; j < width; j++)
+                out[j] = (REAL)(alpha * sum[j] + (beta != 0 ? beta * out[j] : 0));
+        }
+    }
+    return 0;
+}
+
+static int ref_bias(void *stream, size_t rows, size_t n, const void *bias, void *y, size_t ld)
+{
+    (void)stream;
+    const REAL *b = bias;
+    REAL *Y = y;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < n; j++)
+            Y[r * ld + j] += b[j];
+    return 0;
+}
+
+static int ref_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias)
+{
+    (void)stream;
+    const REAL *dY = dy;
+    REAL *db = dbias;
+    for (size_t j = 0; j < n; j++) {
+        double sum = 0;
+        for (size_t r = 0; r < rows; r++)
+            sum += dY[r * ld + j];
+        db[j] = (REAL)sum;
+    }
+    return 0;
+}
+
+static int ref_add_norm(void *stream, size_t rows, size_t d, const void *x, const void *y, const void *bias,
+                        const void *gamma, const void *beta, void *sum, void *out, void *mean, void *rstd)
+{
+    (void)stream;
+    const REAL *b = bias, *g = gamma, *be = beta;
+    for (size_t r = 0; r < rows; r++) {
+        const REAL *X = x ? (const REAL *)x + r * d : NULL, *Y = (const REAL *)y + r * d;
+        REAL *S = (REAL *)sum + r * d, *O = (REAL *)out + r * d;
+        double total = 0, squares = 0;
+        for (size_t j = 0; j < d; j++) {
+            S[j] = (REAL)((X ? (double)X[j] : 0) + (double)Y[j] + (b ? (double)b[j] : 0));
+            total += S[j];
+        }
+        const double m = total / (double)d;
+        for (size_t j = 0; j < d; j++)
+            squares += (S[j] - m) * (S[j] - m);
+        const double inverse = 1 / sqrt(squares / (double)d + norm_epsilon);
+        for (size_t j = 0; j < d; j++)
+            O[j] = (REAL)((S[j] - m) * inverse * g[j] + be[j]);
+        ((REAL *)mean)[r] = (REAL)m;
+        ((REAL *)rstd)[r] = (REAL)inverse;
+    }
+    return 0;
+}
+
+/* With n = (sum - mean) rstd and g = dout gamma: dsum = rstd (g - mean(g) - n mean(g n)). */
+static int ref_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, const void *sum,
+                             const void *gamma, const void *mean, const void *rstd, void *dsum, void *dgamma,
+                             void *dbeta)
+{
+    (void)stream;
+    const REAL *dO = dout, *S = sum, *g = gamma, *m = mean, *rs = rstd;
+    for (size_t r = 0; r < rows; r++) {
+        double mean_g = 0, mean_gn = 0;
+        for (size_t j = 0; j < d; j++) {
+            const double gj = (double)dO[r * d + j] * g[j], n = ((double)S[r * d + j] - m[r]) * rs[r];
+            mean_g += gj / (double)d;
+            mean_gn += gj * n / (double)d;
+        }
+        for (size_t j = 0; j < d; j++) {
+            const double gj = (double)dO[r * d + j] * g[j], n = ((double)S[r * d + j] - m[r]) * rs[r];
+            ((REAL *)dsum)[r * d + j] = (REAL)(rs[r] * (gj - mean_g - n * mean_gn));
+        }
+    }
+    for (size_t j = 0; j < d; j++) {
+        double by_gamma = 0, by_beta = 0;
+        for (size_t r = 0; r < rows; r++) {
+            by_gamma += dO[r * d + j] * ((double)S[r * d + j] - m[r]) * rs[r];
+            by_beta += dO[r * d + j];
+        }
+        ((REAL *)dgamma)[j] = (REAL)by_gamma;
+        ((REAL *)dbeta)[j] = (REAL)by_beta;
+    }
+    return 0;
+}
+
+static void ref_softmax(size_t n, REAL *x)
+{
+    double max = -INFINITY, sum = 0;
+    for (size_t j = 0; j < n; j++)
+        max = fmax(max, x[j]);
+    for (size_t j = 0; j < n; j++)
+        sum += exp(x[j] - max);
+    for (size_t j = 0; j < n; j++)
+        x[j] = (REAL)(exp(x[j] - max) / sum);
+}
+
+static int ref_attention(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *qkv,
+                         void *probs, void *out)
+{
+    (void)stream;
+    const size_t d = heads * dh, ld = 3 * d;
+    for (size_t b = 0; b < batch; b++) {
+        for (size_t h = 0; h < heads; h++) {
+            const REAL *q = (const REAL *)qkv + b * seq * ld + h * dh, *k = q + d, *v = k + d;
+            REAL *p = (REAL *)probs + (b * heads + h) * seq * seq, *o = (REAL *)out + b * seq * d + h * dh;
+            ref_gemm(NULL, 0, 1, seq, seq, dh, 1 / sqrt((double)dh), q, ld, k, ld, 0, p, seq);
+            for (size_t i = 0; i < seq; i++)
+                ref_softmax(seq, p + i * seq);
+            ref_gemm(NULL, 0, 0, seq, dh, seq, 1, p, seq, v, ld, 0, o, d);
+        }
+    }
+    return 0;
+}
+
+/* With s = q k' / sqrt(dh) and p = softmax(s): ds = p (dp - sum over the row of dp p). */
+static int ref_attention_grad(void *stream, size_t batch, size_t heads, size_t seq, size_t dh,
+                              const void *dout, const void *qkv, const void *probs, void *dprobs, void *dqkv)
+{
+    (void)stream;
+    const size_t d = heads * dh, ld = 3 * d;
+    const double scale = 1 / sqrt((double)dh);
+    for (size_t b = 0; b < batch; b++) {
+        for (size_t h = 0; h < heads; h++) {
+            const size_t at = b * seq * ld + h * dh, square = (b * heads + h) * seq * seq;
+            const REAL *q = (const REAL *)qkv + at, *k = q + d, *v = k + d, *p = (const REAL *)probs + square;
+            const REAL *dO = (const REAL *)dout + b * seq * d + h * dh;
+            REAL *dq = (REAL *)dqkv + at, *dk = dq + d, *dv = dk + d, *dp = (REAL *)dprobs + square;
+            ref_gemm(NULL, 1, 0, seq, dh, seq, 1, p, seq, dO, d, 0, dv, ld);
+            ref_gemm(NULL, 0, 1, seq, seq, dh, 1, dO, d, v, ld, 0, dp, seq);
+            for (size_t i = 0; i < seq; i++) {
+                double dot = 0;
+                for (size_t j = 0; j < seq; j++)
+                    dot += (double)dp[i * seq + j] * p[i * seq + j];
+                for (size_t j = 0; j < seq; j++)
+                    dp[i * seq + j] = (REAL)(p[i * seq + j] * (dp[i * seq + j] - dot));
+            }
+            ref_gemm(NULL, 0, 0, seq, dh, seq, scale, dp, seq, k, ld, 0, dq, ld);
+            ref_gemm(NULL, 1, 0, seq, dh, seq, scale, dp, seq, q, ld, 0, dk, ld);
+        }
+    }
+    return 0;
+}
+
+static double ref_normal_cdf(double x)
+{
+    return 0.5 * erfc(-x / sqrt(2));
+}
+
+static int ref_bias_act(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x,
+                        void *y)
+{
+    (void)stream;
+    REAL *X = x, *Y = y;
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t j = 0; j < n; j++) {
+            const REAL v = X[r * n + j] += ((const REAL *)bias)[j];
+            Y[r * n + j] = activation == K_RELU ? (v < 0 ? 0 : v) : (REAL)(v * ref_normal_cdf(v));
+        }
+    }
+    return 0;
+}
+
+static double ref_act_slope(int activation, double x)
+{
+    static const double inverse_root_2pi = 0.39894228040143267794;
+    if (activation == K_RELU)
+        return x > 0;
+    return ref_normal_cdf(x) + x * inverse_root_2pi * exp(-x * x / 2);
+}
+
+static int ref_bias_act_grad(void *stream, int activation, size_t rows, size_t n, const void *dy,
+                             const void *x, void *dx, void *dbias)
+{
+    (void)stream;
+    const REAL *dY = dy, *X = x;
+    REAL *dX = dx;
+    for (size_t j = 0; j < n; j++) {
+        double sum = 0;
+        for (size_t r = 0; r < rows; r++) {
+            const size_t i = r * n + j;
+            dX[i] = (REAL)(dY[i] * ref_act_slope(activation, X[i]));
+            sum += dX[i];
+        }
+        ((REAL *)dbias)[j] = (REAL)sum;
+    }
+    return 0;
+}
+
+static int ref_bias_tanh(void *stream, size_t rows, size_t n, const void *bias, void *y)
+{
+    (void)stream;
+    REAL *Y = y;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < n; j++)
+            Y[r * n + j] = (REAL)tanh((double)Y[r * n + j] + ((const REAL *)bias)[j]);
+    return 0;
+}
+
+static int ref_tanh_grad(void *stream, size_t n, const void *dy, const void *y, void *dx)
+{
+    (void)stream;
+    const REAL *dY = dy, *Y = y;
+    for (size_t i = 0; i < n; i++)
+        ((REAL *)dx)[i] = (REAL)(dY[i] * (1 - (double)Y[i] * Y[i]));
+    return 0;
+}
+
+static int ref_embed(void *stream, size_t rows, size_t seq, size_t d, const int32_t *token, const void *word,
+                     const void *position, const void *type, void *y)
+{
+    (void)stream;
+    const REAL *w = word, *p = position, *t = type;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < d; j++)
+            ((REAL *)y)[r * d + j] =
+                (REAL)((double)w[(size_t)token[r] * d + j] + p[r % seq * d + j] + (t ? (double)t[j] : 0));
+    return 0;
+}
+
+/* out[j] = sum of dy[r,j] over rows r = first, first + step, ... whose token is `token` (any, if -1). */
+static void ref_sum_rows(size_t rows, size_t d, const REAL *dy, size_t first, size_t step,
+                         const int32_t *tokens, int32_t token, REAL *out)
+{
+    for (size_t j = 0; j < d; j++) {
+        double sum = 0;
+        for (size_t r = first; r < rows; r += step)
+            if (token < 0 || tokens[r] == token)
+                sum += dy[r * d + j];
+        out[j] = (REAL)sum;
+    }
+}
+
+static int ref_embed_grad(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions,
+                          size_t types, const int32_t *token, const void *dy, void *dword, void *dposition,
+                          void *dtype)
+{
+    (void)stream;
+    REAL *dw = dword, *dp = dposition;
+    for (size_t i = 0; i < vocab * d; i++)
+        dw[i] = 0;
+    for (size_t r = 0; r < rows; r++) {
+        size_t first = 0;
+        while (token[first] != token[r])
+            first++;
+        if (first == r)
+            ref_sum_rows(rows, d, dy, r, 1, token, token[r], dw + (size_t)token[r] * d);
+    }
+    for (size_t i = 0; i < positions; i++)
+        ref_sum_rows(i < seq ? rows : 0, d, dy, i, seq, token, -1, dp + i * d);
+    for (size_t i = 0; i < types; i++)
+        ref_sum_rows(i == 0 ? rows : 0, d, dy, 0, 1, token, -1, (REAL *)dtype + i * d);
+    return 0;
+}
+
+static int ref_cross_entropy(void *stream, size_t rows, size_t classes, const void *logits,
+                             const int32_t *target, void *dlogits, double *loss)
+{
+    (void)stream;
+    double total = 0;
+    for (size_t r = 0; r < rows; r++) {
+        const REAL *x = (const REAL *)logits + r * classes;
+        REAL *dx = (REAL *)dlogits + r * classes;
+        const size_t t = (size_t)target[r];
+        double max = -INFINITY, sum = 0;
+        for (size_t j = 0; j < classes; j++)
+            max = fmax(max, x[j]);
+        for (size_t j = 0; j < classes; j++)
+            sum += exp(x[j] - max);
+        for (size_t j = 0; j < classes; j++)
+            dx[j] = (REAL)((exp(x[j] - max) / sum - (j == t)) / (double)rows);
+        total += log(sum) + max - x[t];
+    }
+    *loss = rows ? total / (double)rows : 0;
+    return 0;
+}
+
+static int ref_scale_copy(void *stream, size_t n, double scale, const void *src, void *dst)
+{
+    (void)stream;
+    for (size_t i = 0; i < n; i++)
+        ((REAL *)dst)[i] = (REAL)(scale * ((const REAL *)src)[i]);
+    return 0;
+}
+
+static int ref_add(void *stream, size_t n, const void *src, void *dst)
+{
+    (void)stream;
+    for (size_t i = 0; i < n; i++)
+        ((REAL *)dst)[i] += ((const REAL *)src)[i];
+    return 0;
+}
+
+static int ref_zero(void *stream, size_t n, void *dst)
+{
+    (void)stream;
+    for (size_t i = 0; i < n; i++)
+        ((REAL *)dst)[i] = 0;
+    return 0;
+}
+
+static int ref_sgd(void *stream, size_t n, double lr, const void *grad, void *weight)
+{
+    (void)stream;
+    for (size_t i = 0; i < n; i++)
+        ((REAL *)weight)[i] = (REAL)(((REAL *)weight)[i] - lr * ((const REAL *)grad)[i]);
+    return 0;
+}
+
+const struct k_table TABLE = {
+    .name = NAME,
+    .elem_bytes = sizeof(REAL),
+    .gemm = ref_gemm,
+    .bias = ref_bias,
+    .bias_grad = ref_bias_grad,
+    .add_norm = ref_add_norm,
+    .add_norm_grad = ref_add_norm_grad,
+    .attention = ref_attention,
+    .attention_grad = ref_attention_grad,
+    .bias_act = ref_bias_act,
+    .bias_act_grad = ref_bias_act_grad,
+    .bias_tanh = ref_bias_tanh,
+    .tanh_grad = ref_tanh_grad,
+    .embed = ref_embed,
+    .embed_grad = ref_embed_grad,
+    .cross_entropy = ref_cross_entropy,
+    .scale_copy = ref_scale_copy,
+    .add = ref_add,
+    .zero = ref_zero,
+    .sgd = ref_sgd,
+};

@@ -1,0 +1,121 @@
+#!/bin/sh
+# The command line: bad usage is one clear message, a status and nothing written; good usage writes what it says.
+. "${srcdir:-.}/tests/tap.sh"
+
+# refuses STATUS PATTERN ARGUMENT...: that status, one line on stderr that has the pattern, no file left, nothing on stdout
+refuses() {
+    want=$1 pattern=$2
+    shift 2
+    run "$@"
+    ok=0
+    [ "$status" = "$want" ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q -- "$pattern" "$dir/err" && [ ! -s "$dir/out" ] &&
+        [ -z "$(ls -A)" ] || ok=1
+    result $ok "refuses '$*'"
+    rm -rf ./* 2>/dev/null
+}
+
+run --version
+[ "$status" = 0 ] && grep -qx 'parprof [0-9.]*' "$dir/out"
+result $? "--version"
+run --help
+[ "$status" = 0 ] && grep -q -- --bucket-mb "$dir/out"
+result $? "--help"
+run
+[ "$status" = 0 ] && grep -q -- --bucket-mb "$dir/out"
+result $? "nothing given: help"
+run list
+[ "$status" = 0 ] && grep -q 'bert-base' "$dir/out" && grep -q 'a100x4' "$dir/out" && grep -q 'ddp' "$dir/out"
+result $? "list"
+
+refuses 2 "--mode" --mode dpp
+refuses 2 "unknown command" fly
+refuses 2 "unknown option\|Unknown option" --bucket-size 25
+refuses 2 "--bucket-mb" --mode ddp --bucket-mb
+refuses 2 "--bucket-mb" --mode ddp --bucket-mb 25MB
+refuses 2 "--bucket-mb" --mode ddp --bucket-mb -1
+refuses 2 "--bucket-mb" --mode ddp --bucket-mb nan
+refuses 2 "--bucket-mb" --mode ddp --bucket-mb 1e300
+refuses 2 "--bucket-mb" --mode single --bucket-mb 25
+refuses 2 "--ranks" --ranks 0
+refuses 2 "--ranks" --ranks 2.5
+refuses 2 "--ranks" --ranks 99999999999999999999
+refuses 2 "--ranks" --mode single --ranks 2
+refuses 2 "--batch" --mode ddp --ranks 4 --batch 3
+refuses 2 "--cluster" --backend cpu --cluster a100x4
+refuses 2 "--link" --backend sim --link none
+refuses 2 "--link" --backend cpu --link 10
+refuses 2 "--link" --backend cpu --link -1,20
+refuses 2 "--cost" --backend sim --cost free
+refuses 2 "unit" --backend sim --cost unit:F=x
+refuses 2 "--overlap" --overlap sometimes
+refuses 2 "--dtype" --dtype f16
+refuses 2 "--format" plan --format yaml
+refuses 2 "plan" --format json
+refuses 2 "nonesuch" --model nonesuch
+refuses 2 "nonesuch.ini" --model ./nonesuch.ini
+refuses 2 "nonesuch" --backend sim --cluster nonesuch
+refuses 2 "heads" --model mini --heads 7
+refuses 2 "--backend" --backend tpu
+refuses 2 "--figure" --figure portrait
+refuses 2 "svg" --backend sim -o figure.txt
+refuses 2 "no/where" --backend sim -o no/where/x.svg
+refuses 2 "no/where" --backend sim --trace no/where/x.json
+refuses 2 "GiB" --backend cpu --layers 900 --d-model 8192 --ff 32768
+refuses 2 "''\|empty" --model ""
+
+mkdir folder.svg
+run --backend sim -o folder.svg
+[ "$status" = 2 ] && grep -q folder.svg "$dir/err" && [ -z "$(ls -A folder.svg)" ]
+result $? "a folder is no output"
+rmdir folder.svg
+
+run --backend sim -q --trace /dev/full --figure none
+[ "$status" = 2 ] && grep -q /dev/full "$dir/err" && [ -c /dev/full ]
+result $? "a full device is an error, and stays a device"
+
+"$PARPROF" list >/dev/full 2>"$dir/err"
+[ $? = 2 ] && grep -q "standard output" "$dir/err"
+result $? "a full standard output is an error"
+
+# A file may grow to 1 block of 512 bytes: what is written is more, as on a full disk.
+echo old >small.svg
+(trap '' XFSZ; ulimit -f 1; "$PARPROF" --backend sim -q -o small.svg >"$dir/out" 2>"$dir/err")
+[ $? = 2 ] && [ "$(ls)" = small.svg ] && [ "$(cat small.svg)" = old ]
+result $? "a full disk leaves the old file and no half one"
+rm -f small.svg
+
+run --backend sim --model bert-base --ranks 3 --trace a.json --report ar.json -o a.svg
+cp "$dir/out" a.txt
+LC_ALL=de_DE.UTF-8 run --backend sim --model bert-base --ranks 3 --trace b.json --report br.json -o b.svg
+sed 's/b.svg/a.svg/' "$dir/out" | cmp -s - a.txt && cmp -s a.json b.json && cmp -s a.svg b.svg && cmp -s ar.json br.json &&
+    [ -s a.json ] && [ -s a.svg ] && [ -s ar.json ]
+result $? "same options: same bytes of summary, trace, report and figure"
+run plan --mode ddp --format json
+cp "$dir/out" p.json
+run plan --mode ddp --format json
+cmp -s "$dir/out" p.json && [ -s p.json ]
+result $? "same options: same bytes of plan"
+rm -f ./*
+
+run plan --mode ddp --model bert-base
+[ "$status" = 0 ] && grep -q 'classifier' "$dir/out"
+result $? "plan prints buckets"
+
+small="--model mini --layers 1 --d-model 32 --heads 2 --ff 64 --vocab 50 --seq-len 8"
+# shellcheck disable=SC2086
+run --mode ddp $small --ranks 2 --batch 4 --steps 3 --warmup 1 --link none --report r.json --trace t.json
+[ "$status" = 0 ] && [ -s parprof-ddp.svg ] && [ -s r.json ] && [ -s t.json ] && grep -q 'equal on all ranks' "$dir/out"
+result $? "a small run writes figure, report and trace"
+rm -f ./*
+
+# shellcheck disable=SC2086
+"$PARPROF" --mode ddp $small --ranks 2 --batch 4 --steps 1000000 --report r.json >"$dir/out" 2>"$dir/err" &
+sleep 3
+kill -INT $!
+wait $!
+status=$?
+[ "$status" = 130 ] && [ -s r.json ] && grep -q '"cancelled"' r.json && [ "$(ls -A)" = "parprof-ddp.svg
+r.json" ]
+result $? "an interrupt leaves a partial report, status 130"
+rm -f ./*
+done_testing
