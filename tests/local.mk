@@ -10,23 +10,6 @@ AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
-UNIT_TESTS =
-UNIT_TESTS += %D%/t-cluster
-UNIT_TESTS += %D%/t-cost
-UNIT_TESTS += %D%/t-sim
-UNIT_TESTS += %D%/t-sim-ddp
-UNIT_TESTS += %D%/t-sweep
-UNIT_TESTS += %D%/t-svg
-UNIT_TESTS += %D%/t-viz
-UNIT_TESTS += %D%/t-model
-UNIT_TESTS += %D%/t-bucket
-UNIT_TESTS += %D%/t-seal
-UNIT_TESTS += %D%/t-plan
-SHELL_TESTS = %D%/layering.sh
-
-check_PROGRAMS += $(UNIT_TESTS)
-TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS) %D%/lsan.supp
 UNIT_TESTS = \
 	%D%/t-analyze \
 	%D%/t-bucket \
@@ -38,7 +21,9 @@ UNIT_TESTS = \
 	%D%/t-kernels \
 	%D%/t-layers \
 	%D%/t-model \
+	%D%/t-plan \
 	%D%/t-report \
+	%D%/t-seal \
 	%D%/t-sim \
 	%D%/t-sim-ddp \
 	%D%/t-svg \
@@ -47,28 +32,17 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+%C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
+%C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
 %C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c
 %C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/lsan.supp %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h %D%/plans.h
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
-EXTRA_PROGRAMS += %D%/bench-plan
-CLEANFILES += %D%/bench-plan$(EXEEXT)
-.PHONY: bench-plan
-bench-plan: %D%/bench-plan$(EXEEXT)
-UNIT_TESTS += %D%/t-trace
-UNIT_TESTS += %D%/t-analyze
-UNIT_TESTS += %D%/t-report
-UNIT_TESTS += %D%/t-export
-EXTRA_DIST += $(SHELL_TESTS) %D%/tap.h
-LDADD = $(CORE_LIBS)
-
-tests_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c %D%/plans.h
-tests_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c %D%/plans.h
 BENCHES = %D%/bench-plan %D%/bench-compute
 EXTRA_PROGRAMS += $(BENCHES)
 CLEANFILES += $(BENCHES)
