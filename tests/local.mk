@@ -6,6 +6,7 @@ AM_TESTS_ENVIRONMENT = \
 	G_TEST_SRCDIR='$(abs_top_srcdir)/tests'; export G_TEST_SRCDIR; \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	PARPROF='$(abs_top_builddir)/parprof'; export PARPROF; \
+	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0'; export LSAN_OPTIONS; \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
@@ -20,7 +21,9 @@ UNIT_TESTS = \
 	%D%/t-kernels \
 	%D%/t-layers \
 	%D%/t-model \
+	%D%/t-plan \
 	%D%/t-report \
+	%D%/t-seal \
 	%D%/t-sim \
 	%D%/t-sim-ddp \
 	%D%/t-svg \
@@ -29,12 +32,14 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+%C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
+%C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
 %C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c
 %C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/lsan.supp %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h %D%/plans.h
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
@@ -46,17 +51,3 @@ EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
 		$(SHELL) $(srcdir)/tests/bench/run
-UNIT_TESTS =
-UNIT_TESTS += %D%/t-model
-UNIT_TESTS += %D%/t-bucket
-UNIT_TESTS += %D%/t-seal
-UNIT_TESTS += %D%/t-plan
-SHELL_TESTS = %D%/layering.sh
-
-check_PROGRAMS += $(UNIT_TESTS)
-TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS) %D%/tap.h
-LDADD = $(CORE_LIBS)
-
-tests_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c %D%/plans.h
-tests_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c %D%/plans.h

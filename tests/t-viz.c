@@ -412,6 +412,32 @@ static void test_lecture(void)
     fixture_release(&f);
 }
 
+/* More ranks than fit: the first, and the slowest wherever it is. */
+static void test_hidden_ranks(void)
+{
+    struct scene_spec s = scene_bert();
+    struct figure_options o = {1280, 720, NULL};
+    struct fixture f;
+    unsigned shown = 0;
+
+    s.ranks = 64;
+    fixture_make(&f, &s, true);
+    f.analysis.slowest_rank = 63;
+    struct draw *d = draw(&f, &o);
+    for (unsigned i = 0; i < s.ranks; i++) {
+        g_autofree char *rank = g_strdup_printf("rank %u", i);
+        shown += count_text(d, rank);
+    }
+    g_autofree char *said = g_strdup_printf("%u of 64 ranks shown; rank 63 is the slowest", shown);
+    g_assert_cmpuint(shown, >, 1);
+    g_assert_cmpuint(shown, <, 64);
+    g_assert_cmpuint(count_text(d, said), ==, 1);
+    g_assert_cmpuint(count_text(d, "rank 0"), ==, 1);
+    g_assert_cmpuint(count_text(d, "rank 63"), ==, 1);
+    draw_list.cancel(d);
+    fixture_release(&f);
+}
+
 static void test_palette(void)
 {
     g_assert_cmpfloat_with_epsilon(palette_contrast(0xffffff, 0x000000), 21, 1e-9);
@@ -511,6 +537,7 @@ int main(int argc, char **argv)
     g_test_add_func("/viz/rows", test_rows);
     g_test_add_func("/viz/timeline/lecture", test_lecture);
     g_test_add_func("/viz/timeline/exposed", test_exposed);
+    g_test_add_func("/viz/timeline/hidden-ranks", test_hidden_ranks);
     g_test_add_func("/viz/timeline/random", test_random);
     g_test_add_func("/viz/timeline/extremes", test_extremes);
     g_test_add_func("/viz/timeline/strange-tags", test_strange_tags);

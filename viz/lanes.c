@@ -49,7 +49,8 @@ static uint32_t color_of(const struct lane_style *s, enum role role)
 static void name_compute(const struct tables *t, const struct cell *c, char *texts[2])
 {
     const char *kind = op_label(c->kind);
-    const bool known = c->first < t->n_layers && c->last < t->n_layers;
+    const bool by_layer = c->kind == OP_FWD || c->kind == OP_BWD;
+    const bool known = by_layer && c->first < t->n_layers && c->last < t->n_layers;
     const char *from = known ? t->layers[c->first].block : "", *to = known ? t->layers[c->last].block : "";
     char short_from[20], short_to[20];
 
@@ -241,7 +242,8 @@ void lanes_paint(const struct pen *p, const struct axis *a, const struct tables 
         label_comm(p, a, t, row, &g_array_index(row->comm, struct cell, i), s, comm_y);
 }
 
-uint32_t legend_of(const struct step_rows *rows, bool marks)
+/* What is thinner than a unit cannot be told by its colour anyway. */
+uint32_t legend_of(const struct step_rows *rows, double ns_per_unit, bool marks)
 {
     uint32_t set = 0;
 
@@ -249,8 +251,11 @@ uint32_t legend_of(const struct step_rows *rows, bool marks)
         const struct row *row = &rows->rows[r];
         const GArray *cells[] = {row->copies, row->compute, row->comm};
         for (unsigned k = 0; k < G_N_ELEMENTS(cells); k++)
-            for (unsigned i = 0; i < cells[k]->len; i++)
-                set |= 1u << g_array_index(cells[k], struct cell, i).role;
+            for (unsigned i = 0; i < cells[k]->len; i++) {
+                const struct cell *c = &g_array_index(cells[k], struct cell, i);
+                const bool seen = c->role == ROLE_COMM || (double)(c->end_ns - c->start_ns) >= ns_per_unit;
+                set |= seen ? 1u << c->role : 0;
+            }
         set |= row->waits.n ? 1u << ROLE_WAIT : 0;
         set |= row->exposed.n ? 1u << ROLE_EXPOSED : 0;
         set |= marks && row->marks->len ? 1u << LEGEND_READY : 0;

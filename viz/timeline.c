@@ -237,6 +237,8 @@ static void place_columns(struct scene *s)
 static void message(const struct scene *s, char text[static 96])
 {
     const struct partition *p = partition_of(s->in->analysis, s->in->analysis->slowest_rank);
+    const double percent = p->comm_ns > 0 ? 100.0 * (double)p->hidden_comm_ns / (double)p->comm_ns : 0;
+    const bool almost = percent >= 99.5 && p->exposed_comm_ns > 0; /* not to be rounded to all of it */
     char number[32];
 
     if (p->comm_ns <= 0)
@@ -244,8 +246,8 @@ static void message(const struct scene *s, char text[static 96])
     else if (p->hidden_comm_ns <= 0)
         g_snprintf(text, 96, "nothing hides %s of communication", format_duration(p->comm_ns, number));
     else
-        g_snprintf(text, 96, "the backward pass hides %.0f %% of communication",
-                   100.0 * (double)p->hidden_comm_ns / (double)p->comm_ns);
+        g_snprintf(text, 96, "the backward pass hides %s%.0f %% of communication", almost ? "over " : "",
+                   almost ? 99 : percent);
 }
 
 /* What is shown, and what there is to see; on a narrow canvas only the latter. */
@@ -462,7 +464,8 @@ static void paint(const struct scene *s)
 
     pen_box(p, 0, 0, p->width, p->height, palette_color(ROLE_BACKGROUND));
     text_at(s, SIDE, TITLE_HEIGHT / 2 + 3, &title_font, ALIGN_LEFT, ROLE_INK, title);
-    legend_paint(p, legend_of(&s->ranks, s->comm), SIDE, s->legend_y, width, LEGEND_LINE, true);
+    legend_paint(p, legend_of(&s->ranks, axis_ns_per_unit(&s->axis), s->comm), SIDE, s->legend_y, width,
+                 LEGEND_LINE, true);
     paint_axis(s);
     paint_notes(s);
     for (uint32_t i = 0; i < s->shown; i++)
