@@ -43,7 +43,7 @@ void summary_init(struct summary *s, const struct job *job, const struct options
         char number[G_ASCII_DTOSTR_BUF_SIZE];
         row(s->option_rows, "optimizer", "sgd");
         row(s->option_rows, "lr", "%s",
-            g_ascii_dtostr(number, sizeof number, option_number(o, OPTION_LR, 0.1)));
+            g_ascii_formatd(number, sizeof number, "%.10g", option_number(o, OPTION_LR, 0.1)));
         row(s->option_rows, "seed", "%.0f", option_number(o, OPTION_SEED, 1));
     }
     row(s->environment_rows, "program", "parprof %s", PACKAGE_VERSION);
