@@ -75,7 +75,8 @@ struct gang {
  *   OPTIM   (update weight, read grad) for each layer
  *   ALLREDUCE  update bucket
  *   EXCHANGE   read the range sent, write the range received;  EXCHANGE_ADD  read ..., update ...
- * FWD and BWD of one layer each. */
+ * FWD, BWD and PACK are of one layer each; UNPACK and what reduces a bucket name the layers that the bucket spans, OPTIM
+ * all of them, INPUT and LOSS none. */
 struct op {
     struct op_tag tag;
     uint32_t lane, cost; /* cost: index of costs */
@@ -114,12 +115,14 @@ void plan_access(struct plan *, uint32_t value, uint8_t mode);
 void plan_dep(struct plan *, uint32_t on);
 
 /* Replaces each ALLREDUCE gang by hops of `algo`, 2(n-1) EXCHANGE gangs of the n ranks for the ring (Thakur et al.
- * 2005; chunk c is bytes [c*len/n, (c+1)*len/n) in whole elements of elem_bytes).  Every rank ends with the same bits:
- * a chunk is summed once, in ring order, then copied.  `from` is unsealed, `to` uninitialised; a gang of one vanishes
- * into its dependencies. */
+ * 2005; chunk c is bytes [c*len/n, (c+1)*len/n) in whole elements of elem_bytes; member i begins by sending chunk i to
+ * member i+1).  Every rank ends with the same bits: a chunk is summed once, in ring order, then copied.  `from` is
+ * unsealed, but what its ops name exists; `to` is uninitialised, and on failure nothing is left in it.  A gang of one
+ * vanishes into its dependencies; ALLREDUCE_WHOLE copies.  A value that is no whole number of elements is refused. */
 bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t elem_bytes, struct plan *to, GError **);
 
-/* Proves the invariants and fills `order`.  On failure the error names the first offending op. */
+/* Proves the invariants and fills `order` and the gangs.  On failure the error names the first offending op, and is of
+ * PLAN_ERROR_INVALID. */
 bool plan_seal(struct plan *, GError **);
 
 /* Fills place and arena_bytes (64-byte aligned).  Separate from sealing: the simulator needs no addresses. */
@@ -136,6 +139,6 @@ void plan_write_json(const struct plan *, GString *out);
 
 #define PLAN_ERROR (plan_error_quark())
 GQuark plan_error_quark(void);
-enum { PLAN_ERROR_INVALID, PLAN_ERROR_INPUT };
+enum { PLAN_ERROR_INVALID, PLAN_ERROR_INPUT }; /* a broken plan; a wrong option, size or model */
 
 #endif

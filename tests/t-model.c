@@ -210,6 +210,10 @@ static void test_counts(void)
         at += (pieces[i] + 15) & ~(uint64_t)15;
     }
     g_assert_cmpuint(layer_saved_numel(model, 1, 3), ==, at);
+    struct model *small = parse(good, NULL);
+    /* 3 samples of 4: QKV 288 elements, probabilities 96, context 96, sum 96, mean 12 in 16, rstd */
+    g_assert_cmpuint(layer_saved_offset(small, 1, 3, SAVED_ATTENTION_RSTD), ==, 288 + 3 * 96 + 16);
+    model_free(small);
     g_assert_cmpuint(layer_saved_numel(model, 1, 0), ==, 0);
     g_assert_cmpuint(layer_saved_numel(model, 26, 3), ==, 0);
     g_assert_cmpint(param_init(model, 0), ==, INIT_NORMAL);
@@ -343,7 +347,7 @@ static void test_overrides(void)
 
 static void test_numbers(void)
 {
-    static const char text[] = "[a]\nx = 1.5\ny = 0x10\nz = nan\nw = 1e999\nv = 2,5\n";
+    static const char text[] = "[a]\nx = 1.5\ny = 0x10\nz = nan\nw = 1e999\nv = 2,5\nu = 1.5-2\n";
     g_autoptr(GError) error = NULL;
     struct ini *ini = ini_parse(text, "c.ini", &error);
     g_assert_no_error(error);
@@ -355,7 +359,7 @@ static void test_numbers(void)
     g_assert_false(ini_done(ini, &error));
     g_assert_cmpstr(error->message, ==, "c.ini:3: unknown key 'y' in [a], remove it");
     g_clear_error(&error);
-    for (const char *key = "yzwv"; *key; key++) {
+    for (const char *key = "yzwvu"; *key; key++) {
         const char name[] = {*key, 0};
         g_assert_false(ini_double(ini, "a", name, 0, 1e6, NULL, &x, &error));
         g_assert_nonnull(strstr(error->message, "write a number from 0 to 1e+06"));
