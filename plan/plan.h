@@ -4,8 +4,9 @@
  * which mode made it: an op names the values that it reads and writes, and that is all that running it needs.
  * Ids are dense uint32_t.  Time does not occur here.
  *
- * Build: plan_init, then fill the tables (t.n_ranks, layers, params, buckets, mode, model), then lanes, values and ops in any order in which every id exists before it is used; accesses
- * and dependencies are added to the op added last.  A lane runs its ops in the order they were added.
+ * Build: plan_init, then fill the tables (t.n_ranks, layers, params, buckets, mode, model), then lanes, values and ops
+ * in any order in which every id exists before it is used; accesses and dependencies are added to the op added last.  A
+ * lane runs its ops in the order they were added.
  *
  * Invariants, proved by plan_seal:
  *  1 a dependency names an op of the same rank that was added before; what crosses ranks is a gang;
@@ -57,8 +58,8 @@ struct access {
     uint8_t mode;
 };
 
-/* Members in rank order are gang_ops[first .. first + n), filled by plan_seal from the ops' tags.  In an EXCHANGE gang member i receives what member
- * (i - shift) mod n sends. */
+/* Members in rank order are gang_ops[first .. first + n), filled by plan_seal from the ops' tags.  In an EXCHANGE gang
+ * member i receives what member (i - shift) mod n sends. */
 struct gang {
     uint32_t first, n, shift;
 };
