@@ -4,20 +4,21 @@
  * which mode made it: an op names the values that it reads and writes, and that is all that running it needs.
  * Ids are dense uint32_t.  Time does not occur here.
  *
- * Build: plan_init, then fill the tables (t.n_ranks, layers, params, buckets, mode, model), then lanes,
- * values and ops in any order in which every id exists before it is used; accesses and dependencies are added
- * to the op added last.  A lane runs its ops in the order they were added.
+ * Build: plan_init, then fill the tables (t.n_ranks, layers, params, buckets, mode, model), then lanes, values and ops
+ * in any order in which every id exists before it is used; accesses and dependencies are added to the op added last.  A
+ * lane runs its ops in the order they were added.
  *
  * Invariants, proved by plan_seal:
  *  1 a dependency names an op of the same rank that was added before; what crosses ranks is a gang;
  *  2 with each gang contracted to one node and each lane a chain, the graph has no cycle (no deadlock);
- *  3 a gang has at least one member, at most one op a lane and one a rank, all of the same kind; the bytes of
- * their tags are equal or, in an EXCHANGE gang, those that each member's peer receives; 4 two accesses of one
- * rank to overlapping bytes of a root, at least one of them a write, are ordered by a path of ops of that
- * rank; 5 nothing is read before it is written, except values that are live in; 6 an op accesses values of
- * its own rank only; a view lies inside its root and is no view of a view; 7 an op runs on a lane of its
- * kind's class; tag indexes (layer, bucket) exist. A step may be run after itself: all ops of a rank end
- * before its next step starts.
+ *  3 a gang has at least one member, at most one op a lane and one a rank, all of the same kind; the bytes of their tags
+ *    are equal or, in an EXCHANGE gang, those that each member's peer receives;
+ *  4 two accesses of one rank to overlapping bytes of a root, at least one of them a write, are ordered by a path of
+ *    ops of that rank;
+ *  5 nothing is read before it is written, except values that are live in;
+ *  6 an op accesses values of its own rank only; a view lies inside its root and is no view of a view;
+ *  7 an op runs on a lane of its kind's class; tag indexes (layer, bucket) exist.
+ * A step may be run after itself: all ops of a rank end before its next step starts.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -57,21 +58,26 @@ struct access {
     uint8_t mode;
 };
 
-/* Members in rank order are gang_ops[first .. first + n), filled by plan_seal from the ops' tags.  In an
- * EXCHANGE gang member i receives what member (i - shift) mod n sends. */
+/* Members in rank order are gang_ops[first .. first + n), filled by plan_seal from the ops' tags.  In an EXCHANGE gang
+ * member i receives what member (i - shift) mod n sends. */
 struct gang {
     uint32_t first, n, shift;
 };
 
-/* Accesses of op i are accesses[ops[i].first_access .. ops[i+1].first_access), deps likewise: there is one op
- * more than n_ops, the end mark.  The order of accesses is the kind's contract with whoever runs it: INPUT
- * write input FWD     read weight, read act (input of the first layer: the tokens), write act, write saved,
- * write scratch LOSS    read act (logits), read input, write delta, write loss BWD     read weight, read act
- * (input), read saved, read delta, write delta (none at the first layer), write grad, write scratch PACK
- * (read grad view, write bucket view) for each parameter, in bucket order UNPACK  (read bucket view, write
- * grad view) for each parameter, in bucket order OPTIM   (update weight, read grad) for each layer ALLREDUCE
- * update bucket EXCHANGE   read the range sent, write the range received;  EXCHANGE_ADD  read ..., update ...
- * FWD and BWD of one layer each. */
+/* Accesses of op i are accesses[ops[i].first_access .. ops[i+1].first_access), deps likewise: there is one op more
+ * than n_ops, the end mark.  The order of accesses is the kind's contract with whoever runs it:
+ *   INPUT   write input
+ *   FWD     read weight, read act (input of the first layer: the tokens), write act, write saved, write scratch
+ *   LOSS    read act (logits), read input, write delta, write loss
+ *   BWD     read weight, read act (input), read saved, read delta, write delta (none at the first layer), write grad,
+ *           write scratch
+ *   PACK    (read grad view, write bucket view) for each parameter, in bucket order
+ *   UNPACK  (read bucket view, write grad view) for each parameter, in bucket order
+ *   OPTIM   (update weight, read grad) for each layer
+ *   ALLREDUCE  update bucket
+ *   EXCHANGE   read the range sent, write the range received;  EXCHANGE_ADD  read ..., update ...
+ * FWD, BWD and PACK are of one layer each; UNPACK and what reduces a bucket name the layers that the bucket spans, OPTIM
+ * all of them, INPUT and LOSS none. */
 struct op {
     struct op_tag tag;
     uint32_t lane, cost; /* cost: index of costs */
@@ -100,23 +106,24 @@ struct plan {
 void plan_init(struct plan *);
 void plan_release(struct plan *); /* safe on a plan that is partly built */
 
-uint32_t plan_add_lane(struct plan *, const struct lane *);   /* copies the name */
+uint32_t plan_add_lane(struct plan *, const struct lane *); /* copies the name */
 uint32_t plan_add_value(struct plan *, const struct value *); /* a root: offset and root are set here */
 uint32_t plan_add_view(struct plan *, uint32_t root, uint64_t offset, uint64_t bytes);
 uint32_t plan_add_cost(struct plan *, const struct cost_key *); /* an equal key gives the id it has */
-uint32_t plan_add_gang(struct plan *, uint32_t shift);          /* ops join it by their tag.gang */
+uint32_t plan_add_gang(struct plan *, uint32_t shift); /* ops join it by their tag.gang */
 uint32_t plan_add_op(struct plan *, uint32_t lane, const struct op_tag *, uint32_t cost);
 void plan_access(struct plan *, uint32_t value, uint8_t mode);
 void plan_dep(struct plan *, uint32_t on);
 
-/* Replaces each ALLREDUCE gang by hops of `algo`, 2(n-1) EXCHANGE gangs of the n ranks for the ring (Thakur
- * et al. 2005; chunk c is bytes [c*len/n, (c+1)*len/n) in whole elements of elem_bytes).  Every rank ends
- * with the same bits: a chunk is summed once, in ring order, then copied.  `from` is unsealed, `to`
- * uninitialised; a gang of one vanishes into its dependencies. */
-bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t elem_bytes, struct plan *to,
-                          GError **);
+/* Replaces each ALLREDUCE gang by hops of `algo`, 2(n-1) EXCHANGE gangs of the n ranks for the ring (Thakur et al.
+ * 2005; chunk c is bytes [c*len/n, (c+1)*len/n) in whole elements of elem_bytes; member i begins by sending chunk i to
+ * member i+1).  Every rank ends with the same bits: a chunk is summed once, in ring order, then copied.  `from` is
+ * unsealed, but what its ops name exists; `to` is uninitialised, and on failure nothing is left in it.  A gang of one
+ * vanishes into its dependencies; ALLREDUCE_WHOLE copies.  A value that is no whole number of elements is refused. */
+bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t elem_bytes, struct plan *to, GError **);
 
-/* Proves the invariants and fills `order`.  On failure the error names the first offending op. */
+/* Proves the invariants and fills `order` and the gangs.  On failure the error names the first offending op, and is of
+ * PLAN_ERROR_INVALID. */
 bool plan_seal(struct plan *, GError **);
 
 /* Fills place and arena_bytes (64-byte aligned).  Separate from sealing: the simulator needs no addresses. */
@@ -133,6 +140,6 @@ void plan_write_json(const struct plan *, GString *out);
 
 #define PLAN_ERROR (plan_error_quark())
 GQuark plan_error_quark(void);
-enum { PLAN_ERROR_INVALID, PLAN_ERROR_INPUT };
+enum { PLAN_ERROR_INVALID, PLAN_ERROR_INPUT }; /* a broken plan; a wrong option, size or model */
 
 #endif
