@@ -650,7 +650,7 @@ static void test_bad_jitter(void)
         trace_init(&trace);
         g_setenv("PARPROF_JITTER", bad[i], TRUE);
         g_assert_false(cpu_engine.run(&run, &trace, &error));
-        g_assert_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED);
+        g_assert_error(error, PLAN_ERROR, PLAN_ERROR_INPUT);
         g_clear_error(&error);
         trace_release(&trace);
     }
