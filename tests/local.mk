@@ -13,6 +13,7 @@ UNIT_TESTS = \
 	%D%/t-analyze \
 	%D%/t-bucket \
 	%D%/t-cluster \
+	%D%/t-comm \
 	%D%/t-cost \
 	%D%/t-data \
 	%D%/t-exec \
@@ -21,6 +22,7 @@ UNIT_TESTS = \
 	%D%/t-layers \
 	%D%/t-model \
 	%D%/t-report \
+	%D%/t-run \
 	%D%/t-sim \
 	%D%/t-sim-ddp \
 	%D%/t-svg \
@@ -34,7 +36,8 @@ SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h \
+	%D%/hand-plan.h %D%/check-trace.h
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
