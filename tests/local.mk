@@ -14,6 +14,7 @@ UNIT_TESTS = \
 	%D%/t-analyze \
 	%D%/t-bucket \
 	%D%/t-cluster \
+	%D%/t-comm \
 	%D%/t-cost \
 	%D%/t-data \
 	%D%/t-exec \
@@ -24,6 +25,7 @@ UNIT_TESTS = \
 	%D%/t-plan \
 	%D%/t-report \
 	%D%/t-seal \
+	%D%/t-run \
 	%D%/t-sim \
 	%D%/t-sim-ddp \
 	%D%/t-svg \
@@ -40,6 +42,8 @@ SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/lsan.supp %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h %D%/plans.h
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h \
+	%D%/hand-plan.h %D%/check-trace.h
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
