@@ -6,7 +6,7 @@
 #include "plan/bucket.h"
 #include "plan/build.h"
 
-#define OPS_MAX    ((uint64_t)1 << 24)
+#define OPS_MAX    (1u << 24)
 #define BUCKET_MAX ((uint64_t)1 << 40)
 
 /* How the gradients fall into buckets; order of members is feed order. */
@@ -43,9 +43,8 @@ static bool check_count(const struct shape *shape, GError **error)
     if (ops <= OPS_MAX)
         return true;
     g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
-                "--ranks %u with %u buckets would make %" G_GUINT64_FORMAT
-                " operations, give fewer ranks or a larger "
-                "--bucket-mb to stay below %" G_GUINT64_FORMAT,
+                "--ranks %u with %u buckets would make %" G_GUINT64_FORMAT " operations and the most is %u, "
+                "give fewer ranks or a larger --bucket-mb",
                 shape->ranks, p.n_buckets, ops, OPS_MAX);
     return false;
 }

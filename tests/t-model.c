@@ -210,6 +210,10 @@ static void test_counts(void)
         at += (pieces[i] + 15) & ~(uint64_t)15;
     }
     g_assert_cmpuint(layer_saved_numel(model, 1, 3), ==, at);
+    struct model *small = parse(good, NULL);
+    /* 3 samples of 4: QKV 288 elements, probabilities 96, context 96, sum 96, mean 12 in 16, rstd */
+    g_assert_cmpuint(layer_saved_offset(small, 1, 3, SAVED_ATTENTION_RSTD), ==, 288 + 3 * 96 + 16);
+    model_free(small);
     g_assert_cmpuint(layer_saved_numel(model, 1, 0), ==, 0);
     g_assert_cmpuint(layer_saved_numel(model, 26, 3), ==, 0);
     g_assert_cmpint(param_init(model, 0), ==, INIT_NORMAL);
@@ -284,10 +288,13 @@ static void test_bad_files(void)
         {"[pool]", "[block1]", "tiny.ini:21: [block1] names layers, write it without digits"},
         {"[pool]", "[pool", "tiny.ini:21: '[pool' is neither"},
         {"kind=pooler", "kind=pooling", "tiny.ini:22: kind is 'pooling', write one of embedding, encoder"},
-        {"kind=pooler", "kind=encoder", "tiny.ini:22: kind encoder cannot take"},
+        {"kind=pooler", "kind=encoder",
+         "tiny.ini:22: kind encoder stands in a wrong place, put it right after kind embedding"},
+        {"kind=pooler", "kind=embedding",
+         "tiny.ini:22: kind embedding stands in a wrong place, put it before all"},
         {"kind=pooler", "kind=pooler\nlayers=3", "tiny.ini:23: unknown key 'layers' in [pool]"},
         {"kind=pooler", "", "tiny.ini:21: [pool] has no key 'kind'"},
-        {"[emb]\nkind = embedding\n", "", "tiny.ini:18: kind encoder comes first, put it"},
+        {"[emb]\nkind = embedding\n", "", "tiny.ini:18: kind encoder stands in a wrong place"},
         {"[out]\nkind = classifier\n", "", "tiny.ini:5: task class needs a last group of kind classifier"},
         {"[out]\n", "[tail]\n[out]\n", "tiny.ini:23: [tail] has no key 'kind'"},
     };
@@ -343,7 +350,7 @@ static void test_overrides(void)
 
 static void test_numbers(void)
 {
-    static const char text[] = "[a]\nx = 1.5\ny = 0x10\nz = nan\nw = 1e999\nv = 2,5\n";
+    static const char text[] = "[a]\nx = 1.5\ny = 0x10\nz = nan\nw = 1e999\nv = 2,5\nu = 1.5-2\n";
     g_autoptr(GError) error = NULL;
     struct ini *ini = ini_parse(text, "c.ini", &error);
     g_assert_no_error(error);
@@ -355,7 +362,7 @@ static void test_numbers(void)
     g_assert_false(ini_done(ini, &error));
     g_assert_cmpstr(error->message, ==, "c.ini:3: unknown key 'y' in [a], remove it");
     g_clear_error(&error);
-    for (const char *key = "yzwv"; *key; key++) {
+    for (const char *key = "yzwvu"; *key; key++) {
         const char name[] = {*key, 0};
         g_assert_false(ini_double(ini, "a", name, 0, 1e6, NULL, &x, &error));
         g_assert_nonnull(strstr(error->message, "write a number from 0 to 1e+06"));

@@ -362,6 +362,8 @@ static void check_hops(const struct shape *shape, const struct plan *plan)
         uint64_t elems = plan->t.buckets[op->tag.bucket].bytes / 4, chunk = op->tag.chunk;
         g_assert_cmpuint(value_of(plan, i, 1)->offset, ==, chunk * elems / n * 4);
         g_assert_cmpuint(value_of(plan, i, 1)->bytes, ==, ((chunk + 1) * elems / n - chunk * elems / n) * 4);
+        /* A rank begins with the chunk of its own number. */
+        g_assert_true(op->tag.hop || (chunk + 1) % n == rank_of(plan, i));
         const struct cost_key *key = &plan->costs[op->cost];
         g_assert_cmpuint(key->bytes, ==, op->tag.bytes);
         g_assert_cmpuint(key->members, ==, n);

@@ -425,22 +425,26 @@ static void test_path_within_rank(void)
     plan_release(&plan);
 }
 
-/* A ring that is crossed: of three gangs, each rank waits for another first. */
+/* A ring that is crossed: of three gangs, each rank waits for another first.  A fourth gang waits behind them
+ * and is not to blame, although its op comes first. */
 static void test_three_rank_deadlock(void)
 {
     struct plan plan;
     begin(&plan, 3);
-    for (uint32_t g = 0; g < 3; g++)
+    uint32_t lane = plan_add_lane(&plan, &(struct lane){"comm 2", 0, 0, OP_NONE, LANE_COMM});
+    for (uint32_t g = 0; g < 4; g++)
         plan_add_gang(&plan, 0);
-    op(&plan, 0, OP_FWD, OP_NONE, 0);
+    op(&plan, lane, OP_ALLREDUCE, 3, 8);
     for (uint32_t r = 0; r < 3; r++) {
         op(&plan, 2 * r + 1, OP_ALLREDUCE, r, 8);
         op(&plan, 2 * r + 1, OP_ALLREDUCE, (r + 1) % 3, 8);
+        if (r == 1)
+            op(&plan, 2 * r + 1, OP_ALLREDUCE, 3, 8);
     }
     /* gang 1 waits for gang 0 on rank 0, 2 for 1 on rank 1, 0 for 2 on rank 2 */
     g_assert_cmpuint(refused(&plan, "deadlock: it waits for op 1 (all-reduce, rank 0)"), ==, 2);
-    plan.ops[5].tag.gang = 0;
-    plan.ops[6].tag.gang = 2;
+    plan.ops[6].tag.gang = 0;
+    plan.ops[7].tag.gang = 2;
     accepted(&plan);
     check_order(&plan);
     plan_release(&plan);
