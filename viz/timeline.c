@@ -380,6 +380,8 @@ static void paint_hidden(const struct scene *s)
         return;
     g_snprintf(text, sizeof text, "%u of %u ranks shown; rank %u is the slowest", s->shown, n,
                s->in->analysis->slowest_rank);
+    pen_box(&s->pen, SIDE, s->hidden_y + 4, pen_width(&s->pen, &text_font, text) + 3, HIDDEN_LINE - 4,
+            palette_color(ROLE_BACKGROUND));
     text_at(s, SIDE, s->hidden_y + HIDDEN_LINE / 2 + 2, &text_font, ALIGN_LEFT, ROLE_MUTED, text);
 }
 
