@@ -62,7 +62,8 @@ static bool pick_model(struct job *job, const struct options *o, GError **error)
         over.dtype = DTYPE_F64;
     else if (strcmp(dtype, dtype_name(DTYPE_F32)))
         return unknown(error, OPTION_DTYPE, dtype, "f32 or f64");
-    job->model = model_load(option_text(o, OPTION_MODEL, job->engine->real ? "mini" : "bert-base"), &over, error);
+    job->model =
+        model_load(option_text(o, OPTION_MODEL, job->engine->real ? "mini" : "bert-base"), &over, error);
     return job->model;
 }
 
@@ -81,7 +82,8 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
     s->ranks = option_number(o, OPTION_RANKS, ranks);
     s->batch = option_number(o, OPTION_BATCH, (double)s->ranks * (real ? 4 : 32));
     s->bucket_bytes = mib(o, OPTION_BUCKET_MB, BUCKET_BYTES_DEFAULT);
-    s->first_bucket_bytes = mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
+    s->first_bucket_bytes =
+        mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
     const char *overlap = option_text(o, OPTION_OVERLAP, overlap_name(OVERLAP_BACKWARD));
     while (s->overlap < OVERLAPS && strcmp(overlap, overlap_name(s->overlap)))
         s->overlap++;

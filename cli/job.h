@@ -13,13 +13,14 @@ struct job {
     const struct engine *engine; /* the one that `run` would take */
     struct model *model;
     struct shape shape;
-    struct cluster *cluster;     /* engine sim only */
-    struct cost_model *costs;    /* engine sim only */
-    double link_gbps, link_us;   /* engine cpu only */
-    char *why_not_first;         /* auto: why a better engine was passed over; NULL: it was not */
+    struct cluster *cluster;   /* engine sim only */
+    struct cost_model *costs;  /* engine sim only */
+    double link_gbps, link_us; /* engine cpu only */
+    char *why_not_first;       /* auto: why a better engine was passed over; NULL: it was not */
 };
 
-/* Fails on any option that is foreign, absurd, or names what does not exist.  Release also after a failure. */
+/* Fails on any option that is foreign, absurd, or names what does not exist.  Release also after a failure.
+ */
 bool job_open(struct job *, const struct options *, GError **);
 void job_release(struct job *);
 

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-G_DEFINE_QUARK(parprof-option, option_error)
+G_DEFINE_QUARK(parprof - option, option_error)
 
 enum type { TEXT, NUMBER, COUNT, FLAG };
 
@@ -49,7 +49,8 @@ static bool parse_number(const struct spec *spec, const char *text, double *out,
     char *end;
     double x = g_ascii_strtod(text, &end);
     if (end == text || *end || !isfinite(x) || (spec->type == COUNT && x != floor(x)))
-        usage(error, "--%s takes a %snumber, not '%s'", spec->name, spec->type == COUNT ? "whole " : "", text);
+        usage(error, "--%s takes a %snumber, not '%s'", spec->name, spec->type == COUNT ? "whole " : "",
+              text);
     else if (x < spec->min || x > spec->max)
         usage(error, "--%s takes %.10g to %.10g, not '%s'", spec->name, spec->min, spec->max, text);
     else {
@@ -74,7 +75,8 @@ static gboolean set(const char *option, const char *text, gpointer data, GError 
     const struct spec *spec = find(option);
     unsigned id = spec - specs;
     if (!listed(spec->commands, o->command)) {
-        usage(error, "--%s is an option of '%s', not of '%s': leave it out", spec->name, spec->commands, o->command);
+        usage(error, "--%s is an option of '%s', not of '%s': leave it out", spec->name, spec->commands,
+              o->command);
         return FALSE;
     }
     o->given[id] = true;
@@ -96,16 +98,17 @@ static GOptionContext *context_new(struct options *o, const char *command)
     GOptionContext *context = g_option_context_new(NULL);
     GOptionGroup *group = g_option_group_new("all", "", "", o, NULL);
     for (unsigned i = 0; i < N_OPTIONS; i++) {
-        GOptionEntry entry[2] = {{specs[i].name, specs[i].letter, 0, G_OPTION_ARG_CALLBACK, (gpointer)set, specs[i].help,
-                                  specs[i].argument}};
+        GOptionEntry entry[2] = {{specs[i].name, specs[i].letter, 0, G_OPTION_ARG_CALLBACK, (gpointer)set,
+                                  specs[i].help, specs[i].argument}};
         /* Raw bytes: a file's name need not be text of the locale. */
         entry[0].flags = specs[i].type == FLAG ? G_OPTION_FLAG_NO_ARG : G_OPTION_FLAG_FILENAME;
         if (!command || listed(specs[i].commands, command))
             g_option_group_add_entries(group, entry);
     }
-    GOptionEntry general[] = {{"help", 'h', 0, G_OPTION_ARG_NONE, &o->help, "this", NULL},
-                              {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, "the program's version", NULL},
-                              {0}};
+    GOptionEntry general[] = {
+        {"help", 'h', 0, G_OPTION_ARG_NONE, &o->help, "this", NULL},
+        {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, "the program's version", NULL},
+        {0}};
     g_option_group_add_entries(group, general);
     g_option_context_set_main_group(context, group);
     g_option_context_set_help_enabled(context, FALSE);
@@ -162,12 +165,13 @@ bool options_check(const struct options *o, const char *mode, const char *backen
         if (!o->given[i])
             continue;
         if (!listed(specs[i].modes, mode)) {
-            usage(error, "--%s belongs to --mode %s, not to %s: leave it out", specs[i].name, specs[i].modes, mode);
+            usage(error, "--%s belongs to --mode %s, not to %s: leave it out", specs[i].name, specs[i].modes,
+                  mode);
             return false;
         }
         if (backend && !listed(specs[i].backends, backend)) {
-            usage(error, "--%s belongs to --backend %s, not to %s: leave it out or say --backend %s", specs[i].name,
-                  specs[i].backends, backend, specs[i].backends);
+            usage(error, "--%s belongs to --backend %s, not to %s: leave it out or say --backend %s",
+                  specs[i].name, specs[i].backends, backend, specs[i].backends);
             return false;
         }
     }
@@ -199,11 +203,12 @@ bool option_link(const struct options *o, double *gbps, double *us, GError **err
     *gbps = g_ascii_strtod(text, &comma);
     if (comma != text && *comma == ',') {
         *us = g_ascii_strtod(comma + 1, &end);
-        if (end != comma + 1 && !*end && isfinite(*gbps) && *gbps >= 1e-3 && *gbps <= 1e6 && isfinite(*us) && *us >= 0 &&
-            *us <= 1e6)
+        if (end != comma + 1 && !*end && isfinite(*gbps) && *gbps >= 1e-3 && *gbps <= 1e6 && isfinite(*us) &&
+            *us >= 0 && *us <= 1e6)
             return true;
     }
-    usage(error, "--link takes GBPS,US (rate in Gb/s from 0.001, latency in microseconds) or none, not '%s'", text);
+    usage(error, "--link takes GBPS,US (rate in Gb/s from 0.001, latency in microseconds) or none, not '%s'",
+          text);
     return false;
 }
 
@@ -211,15 +216,15 @@ char *options_help(const char *command)
 {
     struct options unused = {0};
     g_autoptr(GOptionContext) context = context_new(&unused, command);
-    g_autoptr(GString) summary = g_string_new(
-        "Timelines of parallel training: predicts them, runs them, measures what communication hides.\n\nCommands:\n");
+    g_autoptr(GString) summary = g_string_new("Timelines of parallel training: predicts them, runs them, "
+                                              "measures what communication hides.\n\nCommands:\n");
     for (unsigned c = 0; commands[c]; c++)
         g_string_append_printf(summary, "  %-8s %s%s\n", commands[c]->name, commands[c]->summary,
                                c ? "" : " (needs not be said)");
     g_option_context_set_summary(context, summary->str);
-    g_option_context_set_description(context,
-                                     "MB means MiB, as in PyTorch.  'parprof list' says what names there are.\n"
-                                     "Exit status: 0 done, 2 bad usage or input, 4 backend not available here,\n"
-                                     "5 the run failed, 130 interrupted.\n");
+    g_option_context_set_description(
+        context, "MB means MiB, as in PyTorch.  'parprof list' says what names there are.\n"
+                 "Exit status: 0 done, 2 bad usage or input, 4 backend not available here,\n"
+                 "5 the run failed, 130 interrupted.\n");
     return g_option_context_get_help(context, TRUE, NULL);
 }

@@ -1,7 +1,7 @@
 /* cli/options.h -- every option of every command, from one table (options.def).
  *
- * The table gives name, argument, range, help and where an option belongs; parsing, help and the refusal of foreign
- * options all read it.
+ * The table gives name, argument, range, help and where an option belongs; parsing, help and the refusal of
+ * foreign options all read it.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H

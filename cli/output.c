@@ -9,7 +9,8 @@
 
 static bool fail(GError **error, const char *path, int code)
 {
-    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s", path, g_strerror(code));
+    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s", path,
+                g_strerror(code));
     return false;
 }
 
@@ -71,5 +72,6 @@ bool output_write(const char *path, const void *data, size_t bytes, GError **err
     /* A link keeps pointing where it does; the file behind it is replaced. */
     g_autofree char *real = realpath(path, NULL);
     return g_file_set_contents_full(real ? real : path, data, bytes,
-                                    G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0666, error);
+                                    G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0666,
+                                    error);
 }

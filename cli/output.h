@@ -10,8 +10,8 @@
 /* Whether path could be written, before hours are spent on what goes there.  "-" is standard output. */
 bool output_check(const char *path, GError **);
 
-/* Writes to a temporary file beside path, then renames it over it; what is no regular file (a pipe, a device) is written
- * to directly.  On failure the old content, or nothing, is there. */
+/* Writes to a temporary file beside path, then renames it over it; what is no regular file (a pipe, a device)
+ * is written to directly.  On failure the old content, or nothing, is there. */
 bool output_write(const char *path, const void *data, size_t bytes, GError **);
 
 #endif

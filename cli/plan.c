@@ -16,7 +16,8 @@ static bool plan_command(const struct options *o, int *status, GError **error)
         g_set_error(error, OPTION_ERROR, 0, "--format takes table or json, not '%s'", format);
         return false;
     }
-    ok = job_open(&job, o, error) && output_check(path, error) && plan_make(job.mode, &job.shape, &plan, error);
+    ok = job_open(&job, o, error) && output_check(path, error) &&
+         plan_make(job.mode, &job.shape, &plan, error);
     if (ok) {
         (json ? plan_write_json : plan_write_table)(&plan, out);
         ok = output_write(path, out->str, out->len, error);
@@ -26,4 +27,5 @@ static bool plan_command(const struct options *o, int *status, GError **error)
     return ok;
 }
 
-const struct command command_plan = {"plan", "the plan without running it: buckets, operations", plan_command};
+const struct command command_plan = {"plan", "the plan without running it: buckets, operations",
+                                     plan_command};

@@ -11,8 +11,8 @@ void outcome_release(struct outcome *o)
     o->there = false;
 }
 
-bool predict(const struct job *job, const struct shape *shape, const struct cost_model *costs, struct outcome *out,
-             GError **error)
+bool predict(const struct job *job, const struct shape *shape, const struct cost_model *costs,
+             struct outcome *out, GError **error)
 {
     struct plan plan;
     *out = (struct outcome){0};
@@ -27,7 +27,8 @@ bool predict(const struct job *job, const struct shape *shape, const struct cost
     return out->there;
 }
 
-double predict_best_bucket(const struct job *job, const struct cost_model *costs, int64_t step_ns, int64_t *best_ns)
+double predict_best_bucket(const struct job *job, const struct cost_model *costs, int64_t step_ns,
+                           int64_t *best_ns)
 {
     static const double usual[] = {1, 2, 5, 10, 25, 50, 100};
     double best = 0;

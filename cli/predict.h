@@ -16,10 +16,11 @@ struct outcome {
 void outcome_release(struct outcome *);
 
 /* Plans `shape`, simulates it at these prices and analyses it.  out is uninitialised. */
-bool predict(const struct job *, const struct shape *, const struct cost_model *, struct outcome *out, GError **);
+bool predict(const struct job *, const struct shape *, const struct cost_model *, struct outcome *out,
+             GError **);
 
-/* The bucket size whose predicted step is shortest, out of a few usual ones, if it beats `step_ns` by more than 1 %: its
- * MiB and predicted step; else 0.  For the summary's last line. */
+/* The bucket size whose predicted step is shortest, out of a few usual ones, if it beats `step_ns` by more
+ * than 1 %: its MiB and predicted step; else 0.  For the summary's last line. */
 double predict_best_bucket(const struct job *, const struct cost_model *, int64_t step_ns, int64_t *best_ns);
 
 #endif

@@ -42,8 +42,8 @@ struct results {
     struct cost_table *measured; /* of a real run, made without overlap */
 };
 
-static bool execute(const struct job *job, const struct options *o, const struct shape *shape, uint32_t warmup,
-                    uint32_t steps, const char *what, struct outcome *out, GError **error)
+static bool execute(const struct job *job, const struct options *o, const struct shape *shape,
+                    uint32_t warmup, uint32_t steps, const char *what, struct outcome *out, GError **error)
 {
     struct plan plan;
     *out = (struct outcome){0};
@@ -71,16 +71,16 @@ static bool execute(const struct job *job, const struct options *o, const struct
     return ok;
 }
 
-/* A real run: measures each op's cost in a pass without overlap, has the simulator predict the step from them, then runs
- * it.  An interrupt leaves what is there by then. */
+/* A real run: measures each op's cost in a pass without overlap, has the simulator predict the step from
+ * them, then runs it.  An interrupt leaves what is there by then. */
 static bool run_real(const struct job *job, const struct options *o, struct results *r, GError **error)
 {
     struct shape apart = job->shape;
     struct outcome calibration;
     uint32_t steps = option_number(o, OPTION_STEPS, 10), warmup = option_number(o, OPTION_WARMUP, 2);
     apart.overlap = OVERLAP_NONE;
-    if (!execute(job, o, &apart, CALIBRATION_WARMUP, MIN(steps, CALIBRATION_STEPS), "measuring costs", &calibration,
-                 error))
+    if (!execute(job, o, &apart, CALIBRATION_WARMUP, MIN(steps, CALIBRATION_STEPS), "measuring costs",
+                 &calibration, error))
         return false;
     if (calibration.there)
         r->measured = trace_costs(&calibration.trace);
@@ -102,7 +102,8 @@ static bool run_simulated(const struct job *job, struct results *r, GError **err
            (job->shape.ranks == 1 || predict(job, &apart, job->costs, &r->unoverlapped, error));
 }
 
-static bool write_figure(const struct figure *figure, const char *path, const struct results *r, GError **error)
+static bool write_figure(const struct figure *figure, const char *path, const struct results *r,
+                         GError **error)
 {
     const struct draw_ops *draw = draw_open(error);
     if (!draw)
@@ -133,7 +134,8 @@ static bool files_check(struct files *f, const struct job *job, const struct opt
     g_autofree char *standard = g_strdup_printf("parprof-%s.svg", job->mode->name);
     f->kind = figure_find(kind);
     if (!f->kind && strcmp(kind, "none")) {
-        g_set_error(error, OPTION_ERROR, 0, "--figure takes a name that 'parprof list' shows, or none, not '%s'", kind);
+        g_set_error(error, OPTION_ERROR, 0,
+                    "--figure takes a name that 'parprof list' shows, or none, not '%s'", kind);
         return false;
     }
     f->figure = f->kind ? option_text(o, OPTION_OUTPUT, g_intern_string(standard)) : NULL;
@@ -147,7 +149,8 @@ static bool files_check(struct files *f, const struct job *job, const struct opt
            (!f->report || output_check(f->report, error));
 }
 
-static bool files_write(const struct files *f, const struct results *r, const struct report *report, GError **error)
+static bool files_write(const struct files *f, const struct results *r, const struct report *report,
+                        GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     if (f->figure && !write_figure(f->kind, f->figure, r, error))
@@ -170,11 +173,12 @@ static void closing_line(const struct job *job, const struct files *f, const str
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
     int64_t predicted_ns = (r->predicted.there ? &r->predicted : &r->main)->analysis.median_ns, best_ns;
     if (f->figure)
-        g_string_append_printf(out, "wrote %s (step %u, the median)", f->figure, r->main.analysis.median_step);
+        g_string_append_printf(out, "wrote %s (step %u, the median)", f->figure,
+                               r->main.analysis.median_step);
     double best = job->shape.ranks > 1 ? predict_best_bucket(job, costs, predicted_ns, &best_ns) : 0;
     if (best > 0)
-        g_string_append_printf(out, "%stry --bucket-mb %g (predicted %.1f ms instead of %.1f)", f->figure ? "; " : "", best,
-                               best_ns / 1e6, predicted_ns / 1e6);
+        g_string_append_printf(out, "%stry --bucket-mb %g (predicted %.1f ms instead of %.1f)",
+                               f->figure ? "; " : "", best, best_ns / 1e6, predicted_ns / 1e6);
     else if (job->engine->real)
         g_string_append_printf(out, "%stry --backend sim --model bert-base", f->figure ? "; " : "");
     else
@@ -182,8 +186,8 @@ static void closing_line(const struct job *job, const struct files *f, const str
     g_string_append_c(out, '\n');
 }
 
-static bool conclude(const struct job *job, const struct options *o, const struct files *f, const struct results *r,
-                     GError **error)
+static bool conclude(const struct job *job, const struct options *o, const struct files *f,
+                     const struct results *r, GError **error)
 {
     struct summary summary;
     g_autoptr(GString) out = g_string_new(NULL);
@@ -237,4 +241,5 @@ static bool run_command(const struct options *o, int *status, GError **error)
     return ok;
 }
 
-const struct command command_run = {"run", "run a training mode on what is here, or simulate it", run_command};
+const struct command command_run = {"run", "run a training mode on what is here, or simulate it",
+                                    run_command};

@@ -42,7 +42,8 @@ void summary_init(struct summary *s, const struct job *job, const struct options
     if (job->engine->real) {
         char number[G_ASCII_DTOSTR_BUF_SIZE];
         row(s->option_rows, "optimizer", "sgd");
-        row(s->option_rows, "lr", "%s", g_ascii_dtostr(number, sizeof number, option_number(o, OPTION_LR, 0.1)));
+        row(s->option_rows, "lr", "%s",
+            g_ascii_formatd(number, sizeof number, "%.10g", option_number(o, OPTION_LR, 0.1)));
         row(s->option_rows, "seed", "%.0f", option_number(o, OPTION_SEED, 1));
     }
     row(s->environment_rows, "program", "parprof %s", PACKAGE_VERSION);
@@ -69,10 +70,12 @@ static void head_ranks(const struct job *job, const struct options *o, GString *
     uint32_t ranks = job->shape.ranks;
     const char *plural = ranks == 1 ? "" : "s";
     if (!job->engine->real) {
-        g_string_append_printf(out, "parprof: simulated on %s: %" PRIu32 " rank%s\n", job->cluster->name, ranks, plural);
+        g_string_append_printf(out, "parprof: simulated on %s: %" PRIu32 " rank%s\n", job->cluster->name,
+                               ranks, plural);
         return;
     }
-    g_string_append_printf(out, "parprof: %srunning on CPU: %" PRIu32 " rank%s × (1 compute%s thread), %u cores\n",
+    g_string_append_printf(out,
+                           "parprof: %srunning on CPU: %" PRIu32 " rank%s × (1 compute%s thread), %u cores\n",
                            o->given[OPTION_BACKEND] ? "" : "no GPU backend in this build, ", ranks, plural,
                            ranks > 1 ? " + 1 comm" : "", g_get_num_processors());
 }
@@ -82,8 +85,8 @@ static void head_model(const struct job *job, GString *out)
     const struct model *m = job->model;
     const struct shape *s = &job->shape;
     uint32_t most = chunk_size(s->batch, s->ranks, 0), least = chunk_size(s->batch, s->ranks, s->ranks - 1);
-    g_string_append_printf(out, "model %s, %.1f M parameters, %.1f MiB gradients; batch %" PRIu32 " (", m->name,
-                           m->numel / 1e6, m->numel * dtype_bytes(m->dtype) / 1048576.0, s->batch);
+    g_string_append_printf(out, "model %s, %.1f M parameters, %.1f MiB gradients; batch %" PRIu32 " (",
+                           m->name, m->numel / 1e6, m->numel * dtype_bytes(m->dtype) / 1048576.0, s->batch);
     if (least < most)
         g_string_append_printf(out, "%" PRIu32 " to ", least);
     g_string_append_printf(out, "%" PRIu32 " a rank), sequence %" PRIu32 ", SGD\n", most, m->dims.seq);
@@ -94,11 +97,11 @@ void summary_head(const struct job *job, const struct options *o, GString *out)
     head_ranks(job, o, out);
     head_model(job, out);
     if (!job->engine->real)
-        g_string_append_printf(out, "costs %s; link %g Gb/s, %g µs\n", job->costs->name, job->cluster->link_gbps,
-                               job->cluster->link_us);
+        g_string_append_printf(out, "costs %s; link %g Gb/s, %g µs\n", job->costs->name,
+                               job->cluster->link_gbps, job->cluster->link_us);
     else if (job->shape.ranks > 1 && job->link_gbps > 0)
-        g_string_append_printf(out, "link paced to %g Gb/s, %g µs (--link none: raw memory)\n", job->link_gbps,
-                               job->link_us);
+        g_string_append_printf(out, "link paced to %g Gb/s, %g µs (--link none: raw memory)\n",
+                               job->link_gbps, job->link_us);
     else if (job->shape.ranks > 1)
         g_string_append(out, "link: raw memory of this machine\n");
 }

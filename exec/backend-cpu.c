@@ -92,6 +92,13 @@ uint64_t cpu_extra_bytes(const struct plan *plan, const struct model *model)
            plan->t.n_lanes * (uint64_t)sizeof(uint64_t);
 }
 
+/* One decimal, with a point whatever the locale. */
+static char *gib(uint64_t bytes)
+{
+    uint64_t tenths = (bytes & ((UINT64_C(1) << 30) - 1)) * 10 >> 30;
+    return g_strdup_printf("%" G_GUINT64_FORMAT ".%u", bytes >> 30, (unsigned)tenths);
+}
+
 static bool check_memory(const struct run *run, GError **error)
 {
     uint64_t available = host_memory_available(), need = cpu_extra_bytes(run->plan, run->model);
@@ -102,11 +109,12 @@ static bool check_memory(const struct run *run, GError **error)
         need = add_sizes(need, run->plan->arena_bytes[i]);
     if (need <= available)
         return true;
+    g_autofree char *needed = gib(need), *left = gib(available);
     g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_TOO_BIG,
                 "%u ranks need %" G_GUINT64_FORMAT
-                " bytes (%.1f GiB), and %.1f GiB of memory are available here; "
+                " bytes (%s GiB), and %s GiB of memory are available here; "
                 "try fewer ranks, a smaller batch or a smaller model",
-                run->plan->t.n_ranks, need, (double)need / (1 << 30), (double)available / (1 << 30));
+                run->plan->t.n_ranks, need, needed, left);
     return false;
 }
 
@@ -416,7 +424,7 @@ bool cpu_jitter(bool *on, uint64_t *seed, GError **error)
     *on = text != NULL;
     if (!text || g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT64, seed, NULL))
         return true;
-    g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED,
+    g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
                 "PARPROF_JITTER is \"%s\", not a whole number; set it to a seed such as 1, or unset it",
                 text);
     return false;

@@ -25,7 +25,7 @@ struct walk {
 
 static bool cancelled(const struct run *run)
 {
-    return run->cancel && *run->cancel;
+    return run->cancel && __atomic_load_n(run->cancel, __ATOMIC_RELAXED);
 }
 
 /* --- compiling */

@@ -215,7 +215,7 @@ static void host_sleep(struct board *board, unsigned on, uint32_t id)
 
 static bool cancelled(const volatile int *cancel)
 {
-    return cancel && *cancel;
+    return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED);
 }
 
 static enum workers_outcome outcome(struct workers *all, bool done, const volatile int *cancel,

@@ -9,19 +9,21 @@
 #include "plan/op.h"
 
 struct cost_key {
-    const char *shape; /* layer shape with its dtype, "attention d512 h8 s32 f32"; "" where no layer is meant */
-    uint64_t bytes;    /* communication: payload a member sends; else memory traffic, read plus written */
-    uint64_t flops;    /* floating-point operations; 0 for copies and communication */
-    double share;      /* F, B and the like: this op's part of what its rank computes for one micro-batch */
-    uint32_t rows;     /* samples x positions */
-    uint32_t kernels;  /* launches that it takes on a GPU */
-    uint16_t members;  /* gang size; 1 outside a gang */
-    uint8_t kind;      /* enum op_kind */
-    uint8_t algo;      /* enum allreduce; ALLREDUCE_WHOLE outside collectives */
+    const char
+        *shape;     /* layer shape with its dtype, "attention d512 h8 s32 f32"; "" where no layer is meant */
+    uint64_t bytes; /* communication: payload a member sends; else memory traffic, read plus written */
+    uint64_t flops; /* floating-point operations; 0 for copies and communication */
+    double share;   /* F, B and the like: this op's part of what its rank computes for one micro-batch */
+    uint32_t rows;  /* samples x positions */
+    uint32_t kernels; /* launches that it takes on a GPU */
+    uint16_t members; /* gang size; 1 outside a gang */
+    uint8_t kind;     /* enum op_kind */
+    uint8_t algo;     /* enum allreduce; ALLREDUCE_WHOLE outside collectives */
 };
 
 /* Same kind, algo, members, rows, bytes and shape (by content). */
-gboolean cost_key_equal(gconstpointer a, gconstpointer b); /* of struct cost_key, as a GHashTable wants them */
+gboolean cost_key_equal(gconstpointer a,
+                        gconstpointer b); /* of struct cost_key, as a GHashTable wants them */
 guint cost_key_hash(gconstpointer);
 
 /* One way to price a key. alone_ns returns at least 0, or -1 with the error set when it has no answer. */
@@ -30,17 +32,18 @@ struct cost_model {
     int64_t (*alone_ns)(const struct cost_model *, const struct cost_key *, GError **);
 };
 
-/* The last step of a model: nearest whole ns, or -1 and an error that names the key if ns is negative, not a number or
- * beyond what int64 holds. */
+/* The last step of a model: nearest whole ns, or -1 and an error that names the key if ns is negative, not a
+ * number or beyond what int64 holds. */
 int64_t cost_round_ns(const struct cost_key *, double ns, GError **);
 
-/* Measured costs.  A key that was measured gives the median of its samples.  One that was not is answered from
- * keys that differ in bytes only: log-log interpolation between two neighbours, the linear ratio beyond the
- * outermost; with no such key it is an error that names the kind and shape. */
+/* Measured costs.  A key that was measured gives the median of its samples.  One that was not is answered
+ * from keys that differ in bytes only: log-log interpolation between two neighbours, the linear ratio beyond
+ * the outermost; with no such key it is an error that names the kind and shape. */
 struct cost_table;
 struct cost_table *cost_table_new(void);
 void cost_table_free(struct cost_table *);
-void cost_table_add(struct cost_table *, const struct cost_key *, int64_t ns); /* copies the key and its shape */
-const struct cost_model *cost_table_model(struct cost_table *);                /* owned by the table */
+void cost_table_add(struct cost_table *, const struct cost_key *,
+                    int64_t ns);                                /* copies the key and its shape */
+const struct cost_model *cost_table_model(struct cost_table *); /* owned by the table */
 
 #endif

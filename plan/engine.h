@@ -10,30 +10,32 @@ struct trace;
 
 /* What execution needs beside the plan. */
 struct run {
-    const struct plan *plan;        /* sealed */
+    const struct plan *plan; /* sealed */
     const struct model *model;
     const struct cost_model *costs; /* sim only */
     uint32_t warmup, steps;
     uint64_t seed;
     double lr;
-    double link_gbps, link_us;      /* cpu: pace transfers to a link; 0 and 0: raw memory */
-    uint32_t data_step;             /* position in the data at which to begin */
-    const volatile int *cancel;     /* polled; nonzero asks to stop soon, with what is measured so far */
+    double link_gbps, link_us;  /* cpu: pace transfers to a link; 0 and 0: raw memory */
+    uint32_t data_step;         /* position in the data at which to begin */
+    const volatile int *cancel; /* polled; nonzero asks to stop soon, with what is measured so far */
     void (*progress)(void *, uint32_t done, uint32_t of); /* may be NULL; called from the caller's thread */
-    /* May be NULL.  Called on the caller's thread after each step, warm-up too, while the ranks are at rest; cell gives
-     * the memory of a value.  For tests. */
-    void (*observe)(void *, uint32_t step, bool measured, void *(*cell)(void *engine, uint32_t value), void *engine);
+    /* May be NULL.  Called on the caller's thread after each step, warm-up too, while the ranks are at rest;
+     * cell gives the memory of a value.  For tests. */
+    void (*observe)(void *, uint32_t step, bool measured, void *(*cell)(void *engine, uint32_t value),
+                    void *engine);
     void *user;
 };
 
 struct engine {
     const char *name, *summary;
-    bool real;                                     /* executes instead of simulating */
-    bool (*probe)(GError **);                      /* available here?  The error is the reason why not */
-    uint32_t algos;                                /* bit set of enum allreduce that it runs */
+    bool real;                /* executes instead of simulating */
+    bool (*probe)(GError **); /* available here?  The error is the reason why not */
+    uint32_t algos;           /* bit set of enum allreduce that it runs */
     /* Bytes that running will allocate, beside the arenas of plan_place. */
     uint64_t (*extra_bytes)(const struct plan *, const struct model *);
-    /* Fills an initialised trace.  Cancelled: true, with the whole steps so far (maybe none) and trace->cancelled. */
+    /* Fills an initialised trace.  Cancelled: true, with the whole steps so far (maybe none) and
+     * trace->cancelled. */
     bool (*run)(const struct run *, struct trace *, GError **);
 };
 

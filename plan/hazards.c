@@ -141,14 +141,12 @@ static bool read_segment(struct hazards *h, uint32_t id, uint32_t value, uint32_
 static bool write_segment(struct hazards *h, uint32_t id, uint32_t value, uint32_t segment)
 {
     uint32_t writer = h->seg.writer[segment], slots = h->chains->slots;
-    uint32_t *readers = &h->seg.readers[(gsize)segment * slots];
+    const uint32_t *readers = &h->seg.readers[(gsize)segment * slots];
     if (writer != OP_NONE && !is_before(h, writer, id))
         return refuse_pair(h, id, value, "writes", writer, "writes too");
-    for (uint32_t k = 0; k < slots; k++) {
+    for (uint32_t k = 0; k < slots; k++)
         if (readers[k] != OP_NONE && !is_before(h, readers[k], id))
             return refuse_pair(h, id, value, "writes", readers[k], "reads");
-        readers[k] = OP_NONE;
-    }
     h->seg.writer[segment] = id;
     return true;
 }

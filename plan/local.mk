@@ -1,8 +1,8 @@
 libparprof_a_SOURCES += %D%/op.def %D%/layer.def \
-	%D%/op.h %D%/cost.h %D%/plan.h %D%/model.h %D%/mode.h %D%/bucket.h %D%/engine.h %D%/ini.h \
-	%D%/build.h %D%/gangs.h %D%/seal.h \
-	%D%/op.c %D%/plan.c %D%/cost.c %D%/ini.c %D%/layer.c %D%/model.c %D%/bucket.c %D%/build.c %D%/mode.c \
-	%D%/mode-single.c %D%/mode-ddp.c %D%/gangs.c %D%/lower.c %D%/seal.c %D%/hazards.c %D%/place.c %D%/write.c %D%/engine.c
+	%D%/bucket.h %D%/build.h %D%/cost.h %D%/engine.h %D%/gangs.h %D%/ini.h %D%/mode.h %D%/model.h %D%/op.h \
+	%D%/plan.h %D%/seal.h %D%/bucket.c %D%/build.c %D%/cost.c %D%/engine.c %D%/gangs.c %D%/hazards.c \
+	%D%/ini.c %D%/layer.c %D%/lower.c %D%/mode-ddp.c %D%/mode-single.c %D%/mode.c %D%/model.c %D%/op.c \
+	%D%/place.c %D%/plan.c %D%/seal.c %D%/write-json.c %D%/write.c
 
 # Data built into the program: every room adds its files to DATA_FILES and to data.gresource.xml.
 DATA_FILES = data.gresource.xml %D%/models/bert-base.ini %D%/models/mini.ini

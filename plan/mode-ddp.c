@@ -6,7 +6,7 @@
 #include "plan/bucket.h"
 #include "plan/build.h"
 
-#define OPS_MAX    ((uint64_t)1 << 24)
+#define OPS_MAX    (1u << 24)
 #define BUCKET_MAX ((uint64_t)1 << 40)
 
 /* How the gradients fall into buckets; order of members is feed order. */
@@ -43,9 +43,8 @@ static bool check_count(const struct shape *shape, GError **error)
     if (ops <= OPS_MAX)
         return true;
     g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
-                "--ranks %u with %u buckets would make %" G_GUINT64_FORMAT
-                " operations, give fewer ranks or a larger "
-                "--bucket-mb to stay below %" G_GUINT64_FORMAT,
+                "--ranks %u with %u buckets would make %" G_GUINT64_FORMAT " operations and the most is %u, "
+                "give fewer ranks or a larger --bucket-mb",
                 shape->ranks, p.n_buckets, ops, OPS_MAX);
     return false;
 }
@@ -215,8 +214,10 @@ static void build(const struct shape *shape, struct plan *plan)
         struct rank_buckets rb = add_values(&b, &r);
         build_forward(&b, &r);
         add_backward(&b, &r, &rb, allreduce);
+        /* Without overlap nothing computes while anything is on the link. */
         for (uint32_t i = 0; i < plan->t.n_buckets; i++)
-            add_unpack(&b, &r, &rb, i, allreduce[i]);
+            add_unpack(&b, &r, &rb, i,
+                       allreduce[shape->overlap == OVERLAP_BACKWARD ? i : plan->t.n_buckets - 1]);
         build_optimizer(&b, &r);
     }
     build_end(&b);

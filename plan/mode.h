@@ -17,19 +17,22 @@ struct shape {
     uint64_t bucket_bytes, first_bucket_bytes;
 };
 
-/* Called in this order: check, build.  check says what is wrong with a shape, naming the option and a legal value. */
+/* Called in this order: check, build.  check says what is wrong with a shape, naming the option and a legal
+ * value. */
 struct mode {
     const char *name, *summary;
     bool has_buckets; /* whether options about buckets and overlap mean something */
     bool (*check)(const struct shape *, GError **);
-    void (*build)(const struct shape *, struct plan *); /* a legal shape; plan is initialised, left unsealed */
+    void (*build)(const struct shape *,
+                  struct plan *); /* a legal shape; plan is initialised, left unsealed */
 };
 
 extern const struct mode mode_single, mode_ddp;
-extern const struct mode *const modes[]; /* ends with NULL */
+extern const struct mode *const modes[];        /* ends with NULL */
 const struct mode *mode_find(const char *name); /* NULL if there is none */
 
-/* check, build, lower, seal.  plan is uninitialised; on failure nothing is left in it. */
+/* check, build, lower, seal.  plan is uninitialised; on failure nothing is left in it.  A DDP plan has a comm lane and
+ * bucket copies even on one rank, as in PyTorch; there is then nothing to lower the all-reduce to. */
 bool plan_make(const struct mode *, const struct shape *, struct plan *, GError **);
 
 /* torch.chunk's rule: ceil(batch/ranks) each while it lasts; the last may get less, those after it none. */

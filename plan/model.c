@@ -179,9 +179,10 @@ static bool read_layers(struct model *model, struct ini *ini, GError **error)
             !ini_choice(ini, groups[i], "kind", run_names, NULL, &run, error))
             return false;
         if (run_follows[run] != last) {
-            ini_error(ini, groups[i], "kind", error, "kind %s %s, put it %s", run_names[run],
-                      last == RUNS ? "comes first" : "cannot take what the group before gives",
-                      run_follows[run] == RUNS ? "first and once" : "right after its source");
+            ini_error(ini, groups[i], "kind", error, "kind %s stands in a wrong place, put it %s%s",
+                      run_names[run],
+                      run_follows[run] == RUNS ? "before all other layers" : "right after kind ",
+                      run_follows[run] == RUNS ? "" : run_names[run_follows[run]]);
             return false;
         }
         add_run(model, run, groups[i]);

@@ -1,8 +1,8 @@
 /* plan/model.h -- a model: layers, their parameters, and what one costs.  Read from an INI file.
  *
  * Shapes: d = width, h = heads, f = feed-forward width, v = vocabulary, s = sequence length, c = classes,
- * R = rows = samples x s.  Everything is row-major.  What a layer kind has (parameters, saved tensors, scratch, FLOPs)
- * stands in layer.def once; plan and exec both read it there.
+ * R = rows = samples x s.  Everything is row-major.  What a layer kind has (parameters, saved tensors,
+ * scratch, FLOPs) stands in layer.def once; plan and exec both read it there.
  */
 #ifndef PLAN_MODEL_H
 #define PLAN_MODEL_H
@@ -28,9 +28,12 @@ enum layer_kind {
 
 /* SLOT_ATTENTION_QUERY_WEIGHT, ...: the parameters of a kind, counted from 0 in definition order. */
 /* SAVED_ATTENTION_QKV, ...: its saved tensors, counted from 0. */
-#define LAYER(kind, ...) enum {
+#define LAYER(kind, ...)       enum {
 #define PARAM(kind, name, ...) SLOT_##kind##_##name,
-#define END(kind) SLOTS_##kind };
+#define END(kind)                                                                                            \
+    SLOTS_##kind                                                                                             \
+    }                                                                                                        \
+    ;
 #define SAVED(...)
 #include "plan/layer.def"
 #undef LAYER
@@ -40,7 +43,10 @@ enum layer_kind {
 #define LAYER(kind, ...) enum {
 #define PARAM(...)
 #define SAVED(kind, name, ...) SAVED_##kind##_##name,
-#define END(kind) SAVEDS_##kind };
+#define END(kind)                                                                                            \
+    SAVEDS_##kind                                                                                            \
+    }                                                                                                        \
+    ;
 #include "plan/layer.def"
 #undef LAYER
 #undef PARAM
@@ -60,7 +66,7 @@ struct dims {
 };
 
 struct param {
-    char *name; /* "layer0.attention.query.weight" */
+    char *name;             /* "layer0.attention.query.weight" */
     uint32_t layer, slot;   /* slot: which of its layer kind's PARAM rows */
     uint32_t rows, cols;    /* a vector has cols = 1 */
     uint64_t numel, offset; /* elements; offset inside the layer's block of parameters */
@@ -83,22 +89,23 @@ struct model {
     uint64_t numel;
 };
 
-/* What the command line lays over the file; 0 = as the file says.  A longer sequence than the position table has rows
- * makes the table grow with it; in the file itself that is an error.  No size drags another along: --d-model keeps the
- * heads and the feed-forward width, and is refused if the heads do not divide it.  dtype: f32 unless laid over. */
+/* What the command line lays over the file; 0 = as the file says.  A longer sequence than the position table
+ * has rows makes the table grow with it; in the file itself that is an error.  No size drags another along:
+ * --d-model keeps the heads and the feed-forward width, and is refused if the heads do not divide it.  dtype:
+ * f32 unless laid over. */
 struct model_override {
     uint32_t layers, d, heads, ff, vocab, seq;
     uint8_t dtype;
 };
 
-/* `name` is a built-in model's name or a file's path (it has a slash or ends in .ini).  Errors name file and line, or the
- * option that laid a wrong size over the file.
+/* `name` is a built-in model's name or a file's path (it has a slash or ends in .ini).  Errors name file and
+ * line, or the option that laid a wrong size over the file.
  *
- * The file: a group [model] with name, summary, task (tokens or class), layers, d-model, heads, ff, vocab, seq-len,
- * positions, activation (gelu or relu), maybe token-types, and classes if the task is class.  Then, in order, one group a
- * run of layers; its name becomes the layer's.  Its only key is kind: embedding; encoder, which stands for `layers` pairs
- * of an attention and a feed-forward layer, "layer0.attention", "layer0.feed_forward" and so on; then head, or pooler and
- * classifier, as the task demands. */
+ * The file: a group [model] with name, summary, task (tokens or class), layers, d-model, heads, ff, vocab,
+ * seq-len, positions, activation (gelu or relu), maybe token-types, and classes if the task is class.  Then,
+ * in order, one group a run of layers; its name becomes the layer's.  Its only key is kind: embedding;
+ * encoder, which stands for `layers` pairs of an attention and a feed-forward layer, "layer0.attention",
+ * "layer0.feed_forward" and so on; then head, or pooler and classifier, as the task demands. */
 struct model *model_load(const char *name, const struct model_override *, GError **);
 struct model *model_parse(const char *text, const char *file, const struct model_override *, GError **);
 void model_free(struct model *);
@@ -107,8 +114,10 @@ char **model_list(void); /* names of the built-in ones, sorted; g_strfreev */
 /* What layer.def says of a layer, evaluated for `samples` samples.  Counts are elements. */
 uint64_t layer_out_numel(const struct model *, uint32_t layer, uint32_t samples);
 uint64_t layer_scratch_numel(const struct model *, uint32_t layer, uint32_t samples);
-uint64_t layer_saved_numel(const struct model *, uint32_t layer, uint32_t samples); /* all pieces, each padded to 16 */
-uint64_t layer_saved_offset(const struct model *, uint32_t layer, uint32_t samples, unsigned piece); /* SAVED_kind_name */
+uint64_t layer_saved_numel(const struct model *, uint32_t layer,
+                           uint32_t samples); /* all pieces, each padded to 16 */
+uint64_t layer_saved_offset(const struct model *, uint32_t layer, uint32_t samples,
+                            unsigned piece); /* SAVED_kind_name */
 uint64_t layer_forward_flops(const struct model *, uint32_t layer, uint32_t samples);
 uint64_t layer_backward_flops(const struct model *, uint32_t layer, uint32_t samples);
 uint32_t layer_forward_kernels(const struct model *, uint32_t layer);
@@ -124,18 +133,19 @@ struct slot {
     uint8_t place, init; /* its turn in the layer's block; enum init */
 };
 #define LAYER_SLOTS_MAX 16
-unsigned layer_slots(const struct model *, unsigned kind, struct slot *slots); /* in definition order; how many */
+unsigned layer_slots(const struct model *, unsigned kind,
+                     struct slot *slots); /* in definition order; how many */
 
 /* Offset, in elements, of parameter `slot` (SLOT_kind_name) in its layer's block. */
 uint64_t layer_param_offset(const struct model *, uint32_t layer, unsigned slot);
 enum init param_init(const struct model *, uint32_t param);
 
-/* Whether no size in bytes and no FLOP count of a step on `samples` samples comes near the range of its type: the
- * layers' sum of layer.def's numbers is below 2^58, the rows below 2^31. */
+/* Whether no size in bytes and no FLOP count of a step on `samples` samples comes near the range of its type:
+ * the layers' sum of layer.def's numbers is below 2^58, the rows below 2^31. */
 bool model_fits(const struct model *, uint32_t samples);
 
 size_t dtype_bytes(unsigned dtype);
-const char *dtype_name(unsigned dtype); /* "f32" */
+const char *dtype_name(unsigned dtype);     /* "f32" */
 const char *layer_kind_name(unsigned kind); /* "attention" */
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <glib.h>
 
-#define OP_NONE UINT32_MAX
+#define OP_NONE    UINT32_MAX
 #define LAYER_NONE UINT16_MAX
 
 enum op_kind {
@@ -24,7 +24,11 @@ enum op_kind {
 
 enum lane_class { LANE_COMPUTE, LANE_COMM, LANE_COPY, LANE_HOST, LANE_CLASSES };
 enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_COMM, PHASE_OPTIMIZER, PHASES };
-enum allreduce { ALLREDUCE_WHOLE, ALLREDUCE_RING, ALLREDUCES }; /* whole: one gang, the engine's own library */
+enum allreduce {
+    ALLREDUCE_WHOLE,
+    ALLREDUCE_RING,
+    ALLREDUCES
+}; /* whole: one gang, the engine's own library */
 
 /* What an operation is, wherever it shows up. */
 struct op_tag {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK(parprof-plan, plan_error)
+G_DEFINE_QUARK(parprof - plan, plan_error)
 
 /* Capacities, and the costs that exist, so that a key is stored once. */
 struct plan_index {
@@ -10,18 +10,20 @@ struct plan_index {
     GHashTable *cost_ids; /* struct cost_key * (owned) -> id + 1 */
 };
 
-/* Makes room for one more row. Growth by half keeps a plan of millions of ops near its own size. */
+/* Makes room for one more row. */
 #define GROW(array, n, capacity)                                                                             \
     do {                                                                                                     \
         if ((n) == (capacity)) {                                                                             \
-            (capacity) += (capacity) / 2 + 64;                                                               \
+            (capacity) = MAX(2 * (capacity), 1024);                                                          \
             (array) = g_renew(__typeof__(*(array)), (array), (capacity));                                    \
         }                                                                                                    \
     } while (0)
 
+/* The op after the last one says where the last one's accesses and dependencies end. */
 static void mark_end(struct plan *plan)
 {
-    plan->ops[plan->n_ops] = (struct op){.first_access = plan->n_accesses, .first_dep = plan->n_deps};
+    plan->ops[plan->n_ops].first_access = plan->n_accesses;
+    plan->ops[plan->n_ops].first_dep = plan->n_deps;
 }
 
 void plan_init(struct plan *plan)

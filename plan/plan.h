@@ -4,8 +4,9 @@
  * which mode made it: an op names the values that it reads and writes, and that is all that running it needs.
  * Ids are dense uint32_t.  Time does not occur here.
  *
- * Build: plan_init, then fill the tables (t.n_ranks, layers, params, buckets, mode, model), then lanes, values and ops in any order in which every id exists before it is used; accesses
- * and dependencies are added to the op added last.  A lane runs its ops in the order they were added.
+ * Build: plan_init, then fill the tables (t.n_ranks, layers, params, buckets, mode, model), then lanes, values and ops
+ * in any order in which every id exists before it is used; accesses and dependencies are added to the op added last.  A
+ * lane runs its ops in the order they were added.
  *
  * Invariants, proved by plan_seal:
  *  1 a dependency names an op of the same rank that was added before; what crosses ranks is a gang;
@@ -57,8 +58,8 @@ struct access {
     uint8_t mode;
 };
 
-/* Members in rank order are gang_ops[first .. first + n), filled by plan_seal from the ops' tags.  In an EXCHANGE gang member i receives what member
- * (i - shift) mod n sends. */
+/* Members in rank order are gang_ops[first .. first + n), filled by plan_seal from the ops' tags.  In an EXCHANGE gang
+ * member i receives what member (i - shift) mod n sends. */
 struct gang {
     uint32_t first, n, shift;
 };
@@ -75,7 +76,8 @@ struct gang {
  *   OPTIM   (update weight, read grad) for each layer
  *   ALLREDUCE  update bucket
  *   EXCHANGE   read the range sent, write the range received;  EXCHANGE_ADD  read ..., update ...
- * FWD and BWD of one layer each. */
+ * FWD, BWD and PACK are of one layer each; UNPACK and what reduces a bucket name the layers that the bucket spans, OPTIM
+ * all of them, INPUT and LOSS none. */
 struct op {
     struct op_tag tag;
     uint32_t lane, cost; /* cost: index of costs */
@@ -114,12 +116,14 @@ void plan_access(struct plan *, uint32_t value, uint8_t mode);
 void plan_dep(struct plan *, uint32_t on);
 
 /* Replaces each ALLREDUCE gang by hops of `algo`, 2(n-1) EXCHANGE gangs of the n ranks for the ring (Thakur et al.
- * 2005; chunk c is bytes [c*len/n, (c+1)*len/n) in whole elements of elem_bytes).  Every rank ends with the same bits:
- * a chunk is summed once, in ring order, then copied.  `from` is unsealed, `to` uninitialised; a gang of one vanishes
- * into its dependencies. */
+ * 2005; chunk c is bytes [c*len/n, (c+1)*len/n) in whole elements of elem_bytes; member i begins by sending chunk i to
+ * member i+1).  Every rank ends with the same bits: a chunk is summed once, in ring order, then copied.  `from` is
+ * unsealed, but what its ops name exists; `to` is uninitialised, and on failure nothing is left in it.  A gang of one
+ * vanishes into its dependencies; ALLREDUCE_WHOLE copies.  A value that is no whole number of elements is refused. */
 bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t elem_bytes, struct plan *to, GError **);
 
-/* Proves the invariants and fills `order`.  On failure the error names the first offending op. */
+/* Proves the invariants and fills `order` and the gangs.  On failure the error names the first offending op, and is of
+ * PLAN_ERROR_INVALID. */
 bool plan_seal(struct plan *, GError **);
 
 /* Fills place and arena_bytes (64-byte aligned).  Separate from sealing: the simulator needs no addresses. */
@@ -136,6 +140,6 @@ void plan_write_json(const struct plan *, GString *out);
 
 #define PLAN_ERROR (plan_error_quark())
 GQuark plan_error_quark(void);
-enum { PLAN_ERROR_INVALID, PLAN_ERROR_INPUT };
+enum { PLAN_ERROR_INVALID, PLAN_ERROR_INPUT }; /* a broken plan; a wrong option, size or model */
 
 #endif

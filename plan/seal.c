@@ -285,7 +285,7 @@ static bool refuse_deadlock(const struct seal *s, const struct kahn *k)
 {
     const struct plan *plan = s->plan;
     g_autofree uint8_t *seen = g_new0(uint8_t, plan->n_ops + plan->n_gangs + 1);
-    uint32_t at = 0, waiting, first = OP_NONE, on = OP_NONE;
+    uint32_t at = 0, waiting = 0, first = OP_NONE, on = OP_NONE;
     while (k->waits[node_of(plan, at)] == 0)
         at++;
     while (seen[node_of(plan, at)] < 2) {

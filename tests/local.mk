@@ -6,32 +6,51 @@ AM_TESTS_ENVIRONMENT = \
 	G_TEST_SRCDIR='$(abs_top_srcdir)/tests'; export G_TEST_SRCDIR; \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	PARPROF='$(abs_top_builddir)/parprof'; export PARPROF; \
+	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0'; export LSAN_OPTIONS; \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
-
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
-UNIT_TESTS =
-UNIT_TESTS += %D%/t-cluster
-UNIT_TESTS += %D%/t-cost
-UNIT_TESTS += %D%/t-sim
-UNIT_TESTS += %D%/t-sweep
-UNIT_TESTS += %D%/t-kernels
-UNIT_TESTS += %D%/t-trace
-UNIT_TESTS += %D%/t-analyze
-UNIT_TESTS += %D%/t-report
-UNIT_TESTS += %D%/t-export
+UNIT_TESTS = \
+	%D%/t-analyze \
+	%D%/t-bucket \
+	%D%/t-cluster \
+	%D%/t-comm \
+	%D%/t-cost \
+	%D%/t-data \
+	%D%/t-exec \
+	%D%/t-export \
+	%D%/t-kernels \
+	%D%/t-layers \
+	%D%/t-model \
+	%D%/t-plan \
+	%D%/t-report \
+	%D%/t-seal \
+	%D%/t-run \
+	%D%/t-sim \
+	%D%/t-sim-ddp \
+	%D%/t-svg \
+	%D%/t-sweep \
+	%D%/t-trace \
+	%D%/t-train \
+	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+%C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
+%C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
+%C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c
+%C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/lsan.supp %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h %D%/plans.h
+EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h \
+	%D%/hand-plan.h %D%/check-trace.h
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
-BENCHES = %D%/bench-plan %D%/bench-compute
+BENCHES = %D%/bench-plan %D%/bench-compute %D%/bench-allreduce
 EXTRA_PROGRAMS += $(BENCHES)
 CLEANFILES += $(BENCHES)
-EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
+EXTRA_DIST += %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 .PHONY: bench
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \

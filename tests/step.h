@@ -141,7 +141,8 @@ static inline void step_open(struct step *s, const struct model *model, const st
             s->cell[v] = (char *)s->cell[value->root] + value->offset;
             continue;
         }
-        s->cell[v] = g_aligned_alloc0(value->bytes + STEP_FENCE, 1, 64);
+        s->cell[v] = g_aligned_alloc(value->bytes + STEP_FENCE, 1, 64);
+        memset(s->cell[v], 0xff, value->bytes); /* not a number: what is not written shows */
         memset((char *)s->cell[v] + value->bytes, STEP_FENCE_BYTE, STEP_FENCE);
     }
 }

@@ -14,17 +14,32 @@ struct step {
     uint32_t n_ops, n_buckets;
 };
 
-static void add_rank(struct step *step, const struct plan *plan, uint32_t rank,
-                     const struct cost_model *costs)
+/* What each op takes, in a gang as long as its longest member.  Caller frees. */
+static int64_t *durations(const struct plan *plan, const struct cost_model *costs)
+{
+    int64_t *takes_ns = g_new(int64_t, plan->n_ops), *gang_ns = g_new0(int64_t, plan->n_gangs + 1);
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        const struct op *op = &plan->ops[i];
+        takes_ns[i] = costs->alone_ns(costs, &plan->costs[op->cost], NULL);
+        if (op->tag.gang != OP_NONE)
+            gang_ns[op->tag.gang] = MAX(gang_ns[op->tag.gang], takes_ns[i]);
+    }
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (plan->ops[i].tag.gang != OP_NONE)
+            takes_ns[i] = gang_ns[plan->ops[i].tag.gang];
+    g_free(gang_ns);
+    return takes_ns;
+}
+
+static void add_rank(struct step *step, const struct plan *plan, uint32_t rank, const int64_t *takes_ns)
 {
     int64_t phase_ns[PHASES] = {0}, sum_ns = 0;
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         const struct op *op = &plan->ops[i];
         if (plan->t.lanes[op->lane].rank != rank)
             continue;
-        int64_t ns = costs->alone_ns(costs, &plan->costs[op->cost], NULL);
-        phase_ns[op_phase(op->tag.kind)] += ns;
-        sum_ns += ns;
+        phase_ns[op_phase(op->tag.kind)] += takes_ns[i];
+        sum_ns += takes_ns[i];
     }
     if (sum_ns <= step->sum_ns)
         return;
@@ -48,8 +63,10 @@ static struct step simulate(const struct mode *mode, const struct shape *shape,
     struct step step = {.n_ops = plan.n_ops, .n_buckets = plan.t.n_buckets};
     for (size_t i = 0; i < trace.n_ops; i++)
         step.makespan_ns = MAX(step.makespan_ns, trace.ops[i].end_ns);
+    int64_t *takes_ns = durations(&plan, costs);
     for (uint32_t rank = 0; rank < plan.t.n_ranks; rank++)
-        add_rank(&step, &plan, rank, costs);
+        add_rank(&step, &plan, rank, takes_ns);
+    g_free(takes_ns);
     trace_release(&trace);
     plan_release(&plan);
     return step;

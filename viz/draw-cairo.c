@@ -32,13 +32,16 @@ static cairo_status_t collect(void *svg, const unsigned char *data, unsigned len
 /* Unhinted and unrounded, so that a text is as wide at every position and scale. */
 static PangoContext *text_context(cairo_t *cr)
 {
-    PangoContext *context = pango_cairo_create_context(cr);
+    PangoFontMap *fonts = pango_cairo_font_map_new();
+    PangoContext *context = pango_font_map_create_context(fonts);
     cairo_font_options_t *options = cairo_font_options_create();
 
     cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
     cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
     pango_cairo_context_set_font_options(context, options);
     cairo_font_options_destroy(options);
+    g_object_unref(fonts);
+    pango_cairo_update_context(cr, context);
     pango_context_set_round_glyph_positions(context, FALSE);
     /* otherwise the locale chooses among fonts */
     pango_context_set_language(context, pango_language_from_string("en"));
@@ -170,6 +173,7 @@ static void svg_line(struct draw *d, double x0, double y0, double x1, double y1,
 
 static void svg_polygon(struct draw *d, unsigned n, const double *xy, uint32_t color)
 {
+    cairo_new_path(d->cr); /* a text leaves a point behind */
     for (unsigned i = 0; i < n; i++)
         cairo_line_to(d->cr, xy[2 * i], xy[2 * i + 1]);
     cairo_close_path(d->cr);

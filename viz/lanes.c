@@ -3,12 +3,13 @@
 #include "viz/palette.h"
 
 #define CELL_GAP   0.8 /* between cells that are wide enough to spare it */
-#define LABEL_AIR  5.0 /* left and right of a label together */
+#define LABEL_AIR  3.0 /* left and right of a label together */
 #define MIN_WIDTH  0.5 /* of anything drawn */
+#define RUN_GAP    3.0 /* no more than that between cells of a run */
 #define MARK_SIZE  6.0
 #define MARK_APART 5.0 /* marks nearer than that to the one before are left out */
 
-static const struct font label_font = {13, WEIGHT_NORMAL}, legend_font = {14, WEIGHT_NORMAL};
+static const struct font label_font = {13, WEIGHT_NORMAL};
 
 double lanes_height(const struct lane_style *s)
 {
@@ -44,58 +45,111 @@ static uint32_t color_of(const struct lane_style *s, enum role role)
     return palette_tint(palette_color(role), s->strength);
 }
 
-/* The label of a compute cell, long and short: "F embeddings", "F emb"; "F3" both for "layer3". */
+/* The names of a compute cell, long and short: "F embeddings", "F emb"; both "F3" for "layer3". */
 static void name_compute(const struct tables *t, const struct cell *c, char *texts[2])
 {
     const char *kind = op_label(c->kind);
-    char from[20], to[20];
+    const bool by_layer = c->kind == OP_FWD || c->kind == OP_BWD;
+    const bool known = by_layer && c->first < t->n_layers && c->last < t->n_layers;
+    const char *from = known ? t->layers[c->first].block : "", *to = known ? t->layers[c->last].block : "";
+    char short_from[20], short_to[20];
 
-    if (c->first >= t->n_layers || c->last >= t->n_layers) {
+    block_short(from, short_from);
+    block_short(to, short_to);
+    if (!known) {
         texts[0] = g_strdup(kind);
         texts[1] = g_strdup(kind);
-        return;
+    } else if (!g_str_equal(from, to)) {
+        texts[0] = g_strdup_printf("%s %s–%s", kind, short_from, short_to);
+        texts[1] = g_strdup(kind);
+    } else if (block_numbered(from)) {
+        texts[0] = g_strconcat(kind, short_from, NULL);
+        texts[1] = g_strdup(texts[0]);
+    } else {
+        g_autofree char *whole = g_strjoin(" ", kind, from, NULL);
+        texts[0] = pen_one_line(whole);
+        texts[1] = g_strjoin(" ", kind, short_from, NULL);
     }
-    const char *block = t->layers[c->first].block;
-    const bool run = !g_str_equal(block, t->layers[c->last].block);
-    block_short(block, from);
-    block_short(t->layers[c->last].block, to);
-    if (run)
-        texts[0] = g_strdup_printf("%s %s–%s", kind, from, to);
-    else
-        texts[0] = g_strdup_printf(block_numbered(block) ? "%s%s" : "%s %s", kind,
-                                   block_numbered(block) ? from : block);
-    texts[1] = run ? g_strdup(kind) : g_strdup_printf(block_numbered(block) ? "%s%s" : "%s %s", kind, from);
 }
 
-static void paint_compute(const struct pen *p, const struct axis *a, const struct tables *t,
+static bool label_compute(const struct pen *p, const struct axis *a, const struct tables *t,
                           const struct cell *c, const struct lane_style *s, double y)
 {
     const struct extent e = extent_of(a, c->start_ns, c->end_ns);
-    const uint32_t color = color_of(s, c->role);
     char *texts[2];
 
-    pen_box(p, e.x, y, e.w, s->lane, color);
     if (c->role == ROLE_PACK || c->role == ROLE_INPUT || !cell_is_itself(c) || e.w <= LABEL_AIR)
-        return;
+        return false;
     name_compute(t, c, texts);
-    for (unsigned i = 0; i < 2; i++) {
-        char *whole = pen_ellipsize(p, &label_font, texts[i], 1e9); /* made valid */
-        g_free(texts[i]);
-        texts[i] = whole;
-    }
     const char *text = pen_fit(p, &label_font, 2, (const char *const *)texts, e.w - LABEL_AIR);
     if (text)
-        pen_text(p, e.x + e.w / 2, y + s->lane / 2, &label_font, ALIGN_CENTER, palette_text_on(color), text);
+        pen_text(p, e.x + e.w / 2, y + s->lane / 2, &label_font, ALIGN_CENTER,
+                 palette_text_on(color_of(s, c->role)), text);
     g_free(texts[0]);
     g_free(texts[1]);
+    return text;
 }
 
-static void paint_intervals(const struct pen *p, const struct axis *a, const GArray *intervals, double y,
+/* A text on a plain ground, whatever hatch or line lies below. */
+static void paint_chip(const struct pen *p, double x, double y, double lane, uint32_t ground,
+                       const char *text)
+{
+    const double w = pen_width(p, &label_font, text) + 2, h = MIN(label_font.size + 4, lane);
+
+    pen_box(p, x - w / 2, y + (lane - h) / 2, w, h, ground);
+    pen_text(p, x, y + lane / 2, &label_font, ALIGN_CENTER, palette_text_on(ground), text);
+}
+
+/* Cells too narrow for their names: one name for all of them. */
+static void label_run(const struct pen *p, const struct axis *a, const struct cell *first,
+                      const struct cell *last, const struct lane_style *s, double y)
+{
+    const char *const texts[] = {phase_name(op_phase(first->kind)), op_label(first->kind)};
+    const struct extent e = extent_of(a, first->start_ns, last->end_ns);
+    const char *text = pen_fit(p, &label_font, G_N_ELEMENTS(texts), texts, e.w - LABEL_AIR);
+
+    if (text)
+        paint_chip(p, e.x + e.w / 2, y, s->lane, color_of(s, first->role), text);
+}
+
+/* A run is of one role, but for what is packed in between. */
+static void label_runs(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
+                       const struct lane_style *s, double y)
+{
+    const double gap_ns = RUN_GAP * axis_ns_per_unit(a);
+
+    for (unsigned i = 0, end; i < cells->len; i = end) {
+        const struct cell *first = &g_array_index(cells, struct cell, i), *last = first;
+        bool labelled = label_compute(p, a, t, first, s, y);
+        for (end = i + 1; end < cells->len; end++) {
+            const struct cell *c = &g_array_index(cells, struct cell, end);
+            if ((double)(c->start_ns - c[-1].end_ns) > gap_ns ||
+                (c->role != first->role && c->role != ROLE_PACK))
+                break;
+            labelled |= label_compute(p, a, t, c, s, y);
+            if (c->role == first->role)
+                last = c;
+        }
+        if (!labelled && last != first && first->role != ROLE_PACK)
+            label_run(p, a, first, last, s, y);
+    }
+}
+
+static void paint_cells(const struct pen *p, const struct axis *a, const GArray *cells,
+                        const struct lane_style *s, double y)
+{
+    for (unsigned i = 0; i < cells->len; i++) {
+        const struct cell *c = &g_array_index(cells, struct cell, i);
+        const struct extent e = extent_of(a, c->start_ns, c->end_ns);
+        pen_box(p, e.x, y, e.w, s->lane, color_of(s, c->role));
+    }
+}
+
+static void paint_intervals(const struct pen *p, const struct axis *a, const struct intervals *set, double y,
                             double h, uint32_t color, bool hatch)
 {
-    for (unsigned i = 0; i < intervals->len; i++) {
-        const struct interval *v = &g_array_index(intervals, struct interval, i);
-        const struct extent e = extent_of(a, v->start_ns, v->end_ns);
+    for (size_t i = 0; i < set->n; i++) {
+        const struct extent e = extent_of(a, set->v[i].start_ns, set->v[i].end_ns);
         if (hatch)
             pen_hatch(p, e.x, y, e.w, h, color);
         else
@@ -103,11 +157,20 @@ static void paint_intervals(const struct pen *p, const struct axis *a, const GAr
     }
 }
 
-static void label_comm(const struct pen *p, const struct axis *a, const struct tables *t,
-                       const struct cell *c, const struct lane_style *s, double y)
+/* Where the label of a communication goes: beside the waiting that it may begin with. */
+static struct extent label_extent(const struct axis *a, const struct row *row, const struct cell *c)
 {
-    const struct extent e = extent_of(a, c->start_ns, c->end_ns);
-    const uint32_t color = color_of(s, ROLE_COMM);
+    int64_t start_ns = c->start_ns;
+
+    for (size_t i = 0; i < row->waits.n && row->waits.v[i].start_ns <= c->start_ns; i++)
+        start_ns = MAX(start_ns, row->waits.v[i].end_ns);
+    return extent_of(a, MIN(start_ns, c->end_ns), c->end_ns);
+}
+
+static void label_comm(const struct pen *p, const struct axis *a, const struct tables *t,
+                       const struct row *row, const struct cell *c, const struct lane_style *s, double y)
+{
+    const struct extent e = label_extent(a, row, c);
     char bytes[32], texts[3][64];
     const char *const candidates[] = {texts[0], texts[1], texts[2]};
     const bool known = c->first < t->n_buckets;
@@ -123,12 +186,8 @@ static void label_comm(const struct pen *p, const struct axis *a, const struct t
         g_strlcpy(texts[0], op_label(c->kind), sizeof texts[0]);
     }
     const char *text = pen_fit(p, &label_font, known ? 3 : 1, candidates, e.w - LABEL_AIR);
-    if (!text)
-        return;
-    /* a plain ground, whatever hatch or line lies below */
-    const double w = pen_width(p, &label_font, text) + 4, h = MIN(label_font.size + 4, s->lane);
-    pen_box(p, e.x + (e.w - w) / 2, y + (s->lane - h) / 2, w, h, color);
-    pen_text(p, e.x + e.w / 2, y + s->lane / 2, &label_font, ALIGN_CENTER, palette_text_on(color), text);
+    if (text)
+        paint_chip(p, e.x + e.w / 2, y, s->lane, color_of(s, ROLE_COMM), text);
 }
 
 /* From where a bucket became ready, at the lower edge of the compute lane, to where its communication starts.
@@ -154,13 +213,9 @@ static void paint_marks(const struct pen *p, const struct axis *a, const GArray 
 static void paint_comm(const struct pen *p, const struct axis *a, const struct row *row,
                        const struct lane_style *s, double y)
 {
-    for (unsigned i = 0; i < row->comm->len; i++) {
-        const struct cell *c = &g_array_index(row->comm, struct cell, i);
-        const struct extent e = extent_of(a, c->start_ns, c->end_ns);
-        pen_box(p, e.x, y, e.w, s->lane, color_of(s, ROLE_COMM));
-    }
-    paint_intervals(p, a, row->waits, y, s->lane, color_of(s, ROLE_WAIT), false);
-    paint_intervals(p, a, row->exposed, y, s->lane, color_of(s, ROLE_EXPOSED), true);
+    paint_cells(p, a, row->comm, s, y);
+    paint_intervals(p, a, &row->waits, y, s->lane, color_of(s, ROLE_WAIT), false);
+    paint_intervals(p, a, &row->exposed, y, s->lane, color_of(s, ROLE_EXPOSED), true);
 }
 
 void lanes_paint(const struct pen *p, const struct axis *a, const struct tables *t, const struct row *row,
@@ -170,10 +225,9 @@ void lanes_paint(const struct pen *p, const struct axis *a, const struct tables 
     const double comm_y = lanes_comm_y(s, y);
 
     pen_box(p, track.x, y, track.w, s->lane, palette_color(ROLE_LANE));
-    for (unsigned i = 0; i < row->copies->len; i++)
-        paint_compute(p, a, t, &g_array_index(row->copies, struct cell, i), s, y);
-    for (unsigned i = 0; i < row->compute->len; i++)
-        paint_compute(p, a, t, &g_array_index(row->compute, struct cell, i), s, y);
+    paint_cells(p, a, row->copies, s, y);
+    paint_cells(p, a, row->compute, s, y);
+    label_runs(p, a, t, row->compute, s, y);
     if (!s->comm)
         return;
     pen_box(p, track.x, comm_y, track.w, s->lane, palette_color(ROLE_LANE));
@@ -185,10 +239,11 @@ void lanes_paint(const struct pen *p, const struct axis *a, const struct tables 
     if (s->marks)
         paint_marks(p, a, row->marks, s, y + s->lane);
     for (unsigned i = 0; i < row->comm->len; i++)
-        label_comm(p, a, t, &g_array_index(row->comm, struct cell, i), s, comm_y);
+        label_comm(p, a, t, row, &g_array_index(row->comm, struct cell, i), s, comm_y);
 }
 
-uint32_t legend_of(const struct step_rows *rows, bool marks)
+/* What is thinner than a unit cannot be told by its colour anyway. */
+uint32_t legend_of(const struct step_rows *rows, double ns_per_unit, bool marks)
 {
     uint32_t set = 0;
 
@@ -196,10 +251,13 @@ uint32_t legend_of(const struct step_rows *rows, bool marks)
         const struct row *row = &rows->rows[r];
         const GArray *cells[] = {row->copies, row->compute, row->comm};
         for (unsigned k = 0; k < G_N_ELEMENTS(cells); k++)
-            for (unsigned i = 0; i < cells[k]->len; i++)
-                set |= 1u << g_array_index(cells[k], struct cell, i).role;
-        set |= row->waits->len ? 1u << ROLE_WAIT : 0;
-        set |= row->exposed->len ? 1u << ROLE_EXPOSED : 0;
+            for (unsigned i = 0; i < cells[k]->len; i++) {
+                const struct cell *c = &g_array_index(cells[k], struct cell, i);
+                const bool seen = c->role == ROLE_COMM || (double)(c->end_ns - c->start_ns) >= ns_per_unit;
+                set |= seen ? 1u << c->role : 0;
+            }
+        set |= row->waits.n ? 1u << ROLE_WAIT : 0;
+        set |= row->exposed.n ? 1u << ROLE_EXPOSED : 0;
         set |= marks && row->marks->len ? 1u << LEGEND_READY : 0;
     }
     return set;
@@ -213,11 +271,11 @@ static const struct {
     {ROLE_FORWARD, "F forward"},
     {ROLE_LOSS, "loss"},
     {ROLE_BACKWARD, "B backward"},
-    {ROLE_PACK, "bucket copy"},
+    {ROLE_PACK, "pack, unpack"},
     {LEGEND_READY, "bucket ready"},
     {ROLE_COMM, "all-reduce"},
     {ROLE_WAIT, "waits for peers"},
-    {ROLE_EXPOSED, "exposed: nothing computes"},
+    {ROLE_EXPOSED, "exposed communication"},
     {ROLE_OPTIMIZER, "optimizer step"},
 };
 
@@ -235,14 +293,14 @@ static void paint_swatch(const struct pen *p, unsigned role, double x, double y,
 unsigned legend_paint(const struct pen *p, uint32_t set, double x, double y, double width, double line,
                       bool paint)
 {
-    const double size = legend_font.size, air = 6, apart = 20;
+    const double size = label_font.size, air = 6, apart = 20;
     unsigned lines = 1;
     double at = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(entries); i++) {
         if (!(set & 1u << entries[i].role))
             continue;
-        const double w = size + air + pen_width(p, &legend_font, entries[i].text);
+        const double w = size + air + pen_width(p, &label_font, entries[i].text);
         if (at > 0 && at + w > width) {
             lines++;
             at = 0;
@@ -250,8 +308,8 @@ unsigned legend_paint(const struct pen *p, uint32_t set, double x, double y, dou
         const double top = y + (lines - 1) * line;
         if (paint) {
             paint_swatch(p, entries[i].role, x + at, top + (line - size) / 2, size);
-            pen_text(p, x + at + size + air, top + line / 2, &legend_font, ALIGN_LEFT,
-                     palette_color(ROLE_INK), entries[i].text);
+            pen_text(p, x + at + size + air, top + line / 2, &label_font, ALIGN_LEFT, palette_color(ROLE_INK),
+                     entries[i].text);
         }
         at += w + apart;
     }

@@ -20,7 +20,8 @@ void lanes_paint(const struct pen *, const struct axis *, const struct tables *,
 /* A set of enum role, and of what has no colour of its own. */
 #define LEGEND_READY ROLES
 #define LEGEND_ALL   UINT32_MAX
-uint32_t legend_of(const struct step_rows *, bool marks); /* what the simplified rows show */
+uint32_t legend_of(const struct step_rows *, double ns_per_unit,
+                   bool marks); /* what the simplified rows show */
 /* Paints the entries of the set from left to right, in lines of that height; returns how many lines that
  * took. Without `paint` it only counts. */
 unsigned legend_paint(const struct pen *, uint32_t set, double x, double y, double width, double line,

@@ -93,7 +93,7 @@ static int64_t cell_ns(const struct cell *c)
 
 static int by_start(gconstpointer a, gconstpointer b)
 {
-    const struct interval *x = a, *y = b; /* cells begin like intervals */
+    const struct cell *x = a, *y = b;
 
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
@@ -154,58 +154,6 @@ void cells_merge(GArray *cells, double gap_ns, double min_ns)
     g_array_set_size(cells, n);
 }
 
-void intervals_union(GArray *intervals, double gap_ns)
-{
-    unsigned n = 0;
-
-    g_array_sort(intervals, by_start);
-    for (unsigned i = 0; i < intervals->len; i++) {
-        struct interval v = g_array_index(intervals, struct interval, i);
-        struct interval *before = n ? &g_array_index(intervals, struct interval, n - 1) : NULL;
-        if (v.start_ns >= v.end_ns)
-            continue;
-        if (before && (double)(v.start_ns - before->end_ns) <= gap_ns)
-            before->end_ns = MAX(before->end_ns, v.end_ns);
-        else
-            g_array_index(intervals, struct interval, n++) = v;
-    }
-    g_array_set_size(intervals, n);
-}
-
-GArray *intervals_minus(const GArray *a, const GArray *b)
-{
-    GArray *rest = g_array_new(FALSE, FALSE, sizeof(struct interval));
-
-    for (unsigned i = 0, j = 0; i < a->len; i++) {
-        struct interval v = g_array_index(a, struct interval, i);
-        while (j < b->len && g_array_index(b, struct interval, j).end_ns <= v.start_ns)
-            j++;
-        for (unsigned k = j; k < b->len && v.start_ns < v.end_ns; k++) {
-            struct interval cut = g_array_index(b, struct interval, k);
-            if (cut.start_ns >= v.end_ns)
-                break;
-            struct interval piece = {v.start_ns, cut.start_ns};
-            if (piece.start_ns < piece.end_ns)
-                g_array_append_val(rest, piece);
-            v.start_ns = cut.end_ns;
-        }
-        if (v.start_ns < v.end_ns)
-            g_array_append_val(rest, v);
-    }
-    return rest;
-}
-
-int64_t intervals_length(const GArray *intervals)
-{
-    int64_t sum = 0;
-
-    for (unsigned i = 0; i < intervals->len; i++) {
-        const struct interval *v = &g_array_index(intervals, struct interval, i);
-        sum += v->end_ns - v->start_ns;
-    }
-    return sum;
-}
-
 static const char *trailing_digits(const char *name)
 {
     const char *at = name + strlen(name);
@@ -231,6 +179,8 @@ void block_short(const char *block, char text[static 20])
         return;
     }
     g_autofree char *valid = g_utf8_make_valid(block, -1);
+    for (char *c = valid; *c; c++)
+        *c = g_ascii_iscntrl(*c) ? ' ' : *c;
     bool whole = g_utf8_strlen(valid, -1) <= SHORT_CHARS;
     g_utf8_strncpy(text, valid, SHORT_CHARS);
     for (size_t n = strlen(text); !whole && n > 2 && strchr("aeiou", text[n - 1]); n--)

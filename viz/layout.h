@@ -42,16 +42,6 @@ void cells_order(GArray *cells);
 void cells_merge(GArray *cells, double gap_ns, double min_ns);
 bool cell_is_itself(const struct cell *); /* it has not grown by so much else that its name would mislead */
 
-struct interval {
-    int64_t start_ns, end_ns;
-};
-
-/* Sorts, joins what is at most gap_ns apart, drops the empty. */
-void intervals_union(GArray *, double gap_ns);
-/* Of a, what is not in b; both are unions. */
-GArray *intervals_minus(const GArray *a, const GArray *b);
-int64_t intervals_length(const GArray *);
-
 /* What stands for a block in a cell: the number that its name ends in ("layer3": "3"), else a few letters of
  * it
  * ("embeddings": "emb"). */

@@ -48,7 +48,7 @@ double palette_contrast(uint32_t a, uint32_t b)
 
 uint32_t palette_text_on(uint32_t background)
 {
-    uint32_t ink = colors[ROLE_INK], white = colors[ROLE_BACKGROUND];
+    const uint32_t black = 0x000000, white = 0xffffff;
 
-    return palette_contrast(ink, background) >= palette_contrast(white, background) ? ink : white;
+    return palette_contrast(black, background) >= palette_contrast(white, background) ? black : white;
 }

@@ -71,7 +71,7 @@ const char *pen_fit(const struct pen *p, const struct font *font, unsigned n, co
     return NULL;
 }
 
-static char *one_line(const char *text)
+char *pen_one_line(const char *text)
 {
     char *line = g_utf8_make_valid(text, -1);
 
@@ -83,7 +83,7 @@ static char *one_line(const char *text)
 
 char *pen_ellipsize(const struct pen *p, const struct font *font, const char *text, double width)
 {
-    g_autofree char *line = one_line(text);
+    g_autofree char *line = pen_one_line(text);
     char *best = NULL;
     long low = 0, high = g_utf8_strlen(line, -1);
 
@@ -107,7 +107,7 @@ char *pen_ellipsize(const struct pen *p, const struct font *font, const char *te
 char **pen_wrap(const struct pen *p, const struct font *font, const char *text, double width,
                 unsigned max_lines)
 {
-    g_autofree char *clean = one_line(text);
+    g_autofree char *clean = pen_one_line(text);
     g_auto(GStrv) words = g_strsplit(clean, " ", -1);
     GPtrArray *lines = g_ptr_array_new();
     g_autoptr(GString) line = g_string_new(NULL);

@@ -29,7 +29,8 @@ void pen_text(const struct pen *, double x, double y, const struct font *, enum 
 /* The first of the texts that is not wider; NULL if none is. */
 const char *pen_fit(const struct pen *, const struct font *, unsigned n, const char *const *texts,
                     double width);
-/* A copy made valid UTF-8 of one line, and shortened with an ellipsis until it fits; "" if nothing does. */
+char *pen_one_line(const char *text); /* a copy made valid UTF-8 without control characters */
+/* Such a copy, shortened with an ellipsis until it fits; "" if nothing does. */
 char *pen_ellipsize(const struct pen *, const struct font *, const char *text, double width);
 /* The text broken at spaces into lines; what does not fit in max_lines ends in an ellipsis.  g_strfreev. */
 char **pen_wrap(const struct pen *, const struct font *, const char *text, double width, unsigned max_lines);

@@ -1,6 +1,6 @@
 #include "viz/rows.h"
 
-#include <string.h>
+#include "viz/palette.h"
 
 /* What collecting needs to look up.  Freed with it. */
 struct collector {
@@ -8,9 +8,9 @@ struct collector {
     uint32_t step;
     int64_t start_ns, end_ns; /* of the step; absolute */
     struct row **row_of_lane; /* NULL: not shown */
-    int64_t
-        *gang_start_ns; /* when the last member of the gang arrives; gangs at or above n_ops are ignored */
-    uint32_t *block;    /* per layer, the first layer of its block */
+    int64_t *gang_start_ns;   /* arrival of its last member; gangs at or above n_ops are ignored */
+    uint32_t *span_step;      /* of each span */
+    uint32_t *block;          /* per layer, the first layer of its block */
 };
 
 static bool of_step(const struct collector *c, const struct trace_op *op)
@@ -97,6 +97,19 @@ static void add_compute(const struct collector *c, GArray *cells, const struct t
     g_array_append_val(cells, cell);
 }
 
+static void include(struct intervals *set, int64_t start_ns, int64_t end_ns)
+{
+    struct interval one = {start_ns, end_ns};
+    const struct intervals other = {&one, 1, 1};
+
+    if (start_ns >= end_ns)
+        return;
+    if (!set->n || set->v[set->n - 1].start_ns <= start_ns)
+        intervals_add(set, start_ns, end_ns);
+    else
+        intervals_unite(set, &other);
+}
+
 /* Hops of one collective follow one another on their lane. */
 static void add_comm(const struct collector *c, struct row *row, const struct trace_op *op)
 {
@@ -117,11 +130,9 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
         g_array_append_val(row->comm, cell);
         g_array_append_val(row->marks, mark);
     }
-    if (tag->gang < c->trace->n_ops) {
-        struct interval wait = {op->start_ns - c->start_ns,
-                                MIN(c->gang_start_ns[tag->gang], op->end_ns) - c->start_ns};
-        g_array_append_val(row->waits, wait);
-    }
+    if (tag->gang < c->trace->n_ops)
+        include(&row->waits, op->start_ns - c->start_ns,
+                MIN(c->gang_start_ns[tag->gang], op->end_ns) - c->start_ns);
     row->comm_end_ns = MAX(row->comm_end_ns, op->end_ns - c->start_ns);
 }
 
@@ -142,33 +153,58 @@ static void add_op(const struct collector *c, const struct trace_op *op)
         add_compute(c, cls == LANE_COPY ? row->copies : row->compute, op);
 }
 
-static bool span_of_step(const struct collector *c, const struct trace_span *s)
+/* As the analysis has it: a span of no op belongs to the step of the span before it on its lane. */
+static void find_span_steps(struct collector *c)
 {
-    if (s->lane >= c->trace->t.n_lanes)
-        return false;
-    if (s->op < c->trace->n_ops)
-        return c->trace->ops[s->op].tag.step == c->step;
-    return s->start_ns >= c->start_ns && s->start_ns < c->end_ns;
+    const struct trace *t = c->trace;
+
+    c->span_step = g_new(uint32_t, t->n_spans);
+    for (size_t i = 0; i < t->n_spans; i++) {
+        const struct trace_span *s = &t->spans[i];
+        if (s->op < t->n_ops)
+            c->span_step[i] = t->ops[s->op].tag.step;
+        else
+            c->span_step[i] = i && t->spans[i - 1].lane == s->lane ? c->span_step[i - 1] : 0;
+    }
+}
+
+static struct intervals busy(const struct collector *c, const struct row *row, unsigned cls)
+{
+    struct intervals set = {0};
+
+    for (size_t i = 0; i < c->trace->n_spans; i++) {
+        const struct trace_span *s = &c->trace->spans[i];
+        if (s->cls == cls && c->span_step[i] == c->step && s->lane < c->trace->t.n_lanes &&
+            c->row_of_lane[s->lane] == row)
+            include(&set, s->start_ns - c->start_ns, s->end_ns - c->start_ns);
+    }
+    return set;
+}
+
+static struct intervals minus(const struct intervals *a, const struct intervals *b)
+{
+    struct intervals rest = {0};
+
+    for (size_t i = 0, j = 0; i < a->n; i++) {
+        struct interval v = a->v[i];
+        for (; j < b->n && b->v[j].end_ns <= v.start_ns; j++)
+            ;
+        for (size_t k = j; k < b->n && b->v[k].start_ns < v.end_ns; k++) {
+            intervals_add(&rest, v.start_ns, b->v[k].start_ns);
+            v.start_ns = b->v[k].end_ns;
+        }
+        intervals_add(&rest, v.start_ns, v.end_ns);
+    }
+    return rest;
 }
 
 static void find_exposed(const struct collector *c, struct row *row)
 {
-    GArray *busy[SPAN_CLASSES];
+    struct intervals comm = busy(c, row, SPAN_COMM), compute = busy(c, row, SPAN_COMPUTE);
 
-    for (unsigned i = 0; i < SPAN_CLASSES; i++)
-        busy[i] = g_array_new(FALSE, FALSE, sizeof(struct interval));
-    for (size_t i = 0; i < c->trace->n_spans; i++) {
-        const struct trace_span *s = &c->trace->spans[i];
-        if (!span_of_step(c, s) || c->row_of_lane[s->lane] != row || s->cls >= SPAN_CLASSES)
-            continue;
-        struct interval v = {s->start_ns - c->start_ns, s->end_ns - c->start_ns};
-        g_array_append_val(busy[s->cls], v);
-    }
-    for (unsigned i = 0; i < SPAN_CLASSES; i++)
-        intervals_union(busy[i], 0);
-    row->exposed = intervals_minus(busy[SPAN_COMM], busy[SPAN_COMPUTE]);
-    for (unsigned i = 0; i < SPAN_CLASSES; i++)
-        g_array_unref(busy[i]);
+    row->exposed = minus(&comm, &compute);
+    intervals_release(&comm);
+    intervals_release(&compute);
 }
 
 static void row_init(struct row *row, uint32_t rank)
@@ -177,7 +213,6 @@ static void row_init(struct row *row, uint32_t rank)
                         .copies = g_array_new(FALSE, FALSE, sizeof(struct cell)),
                         .compute = g_array_new(FALSE, FALSE, sizeof(struct cell)),
                         .comm = g_array_new(FALSE, FALSE, sizeof(struct cell)),
-                        .waits = g_array_new(FALSE, FALSE, sizeof(struct interval)),
                         .marks = g_array_new(FALSE, FALSE, sizeof(struct ready_mark))};
 }
 
@@ -195,7 +230,6 @@ static void row_order(struct row *row)
     cells_order(row->copies);
     cells_order(row->compute);
     cells_order(row->comm);
-    intervals_union(row->waits, 0);
     g_array_sort(row->marks, by_ready_start);
 }
 
@@ -225,26 +259,31 @@ bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t ste
     for (size_t i = 0; i < trace->n_ops; i++)
         if (of_step(&c, &trace->ops[i]))
             add_op(&c, &trace->ops[i]);
+    find_span_steps(&c);
     for (uint32_t r = 0; r < n_ranks; r++) {
         row_order(&out->rows[r]);
         find_exposed(&c, &out->rows[r]);
     }
     g_free(c.row_of_lane);
     g_free(c.gang_start_ns);
+    g_free(c.span_step);
     g_free(c.block);
     return true;
 }
 
-static void drop_short(GArray *intervals, double min_ns)
+/* Joins over gaps shorter than that, then drops what is still shorter. */
+static void coarsen(struct intervals *set, double least_ns)
 {
-    unsigned n = 0;
+    size_t n = 0;
 
-    for (unsigned i = 0; i < intervals->len; i++) {
-        struct interval v = g_array_index(intervals, struct interval, i);
-        if ((double)(v.end_ns - v.start_ns) >= min_ns)
-            g_array_index(intervals, struct interval, n++) = v;
+    for (size_t i = 0; i < set->n; i++) {
+        struct interval v = set->v[i];
+        for (; i + 1 < set->n && (double)(set->v[i + 1].start_ns - v.end_ns) < least_ns; i++)
+            v.end_ns = set->v[i + 1].end_ns;
+        if ((double)(v.end_ns - v.start_ns) >= least_ns)
+            set->v[n++] = v;
     }
-    g_array_set_size(intervals, n);
+    set->n = n;
 }
 
 void rows_simplify(struct step_rows *s, double ns_per_unit)
@@ -256,20 +295,19 @@ void rows_simplify(struct step_rows *s, double ns_per_unit)
         cells_merge(row->copies, ns_per_unit, half);
         cells_merge(row->compute, ns_per_unit, half);
         cells_merge(row->comm, half, half);
-        intervals_union(row->waits, half);
-        intervals_union(row->exposed, half);
-        drop_short(row->waits, half);
-        drop_short(row->exposed, half);
+        coarsen(&row->waits, half);
+        coarsen(&row->exposed, half);
     }
 }
 
 void rows_release(struct step_rows *s)
 {
     for (uint32_t r = 0; r < s->n && s->rows; r++) {
-        GArray **all[] = {&s->rows[r].copies, &s->rows[r].compute, &s->rows[r].comm,
-                          &s->rows[r].waits,  &s->rows[r].exposed, &s->rows[r].marks};
+        GArray **all[] = {&s->rows[r].copies, &s->rows[r].compute, &s->rows[r].comm, &s->rows[r].marks};
         for (unsigned i = 0; i < G_N_ELEMENTS(all); i++)
             g_clear_pointer(all[i], g_array_unref);
+        intervals_release(&s->rows[r].waits);
+        intervals_release(&s->rows[r].exposed);
     }
     g_free(s->rows);
     *s = (struct step_rows){0};

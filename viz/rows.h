@@ -4,9 +4,9 @@
 #define VIZ_ROWS_H
 
 #include "profile/analyze.h"
+#include "profile/interval.h"
 #include "profile/trace.h"
 #include "viz/layout.h"
-#include "viz/palette.h"
 
 /* A bucket that became ready, and the start of its communication, never before. */
 struct ready_mark {
@@ -16,11 +16,11 @@ struct ready_mark {
 struct row {
     uint32_t rank;
     GArray *copies, *compute; /* cells; first and last are layers, the first of their blocks, or LAYER_NONE */
-    GArray *comm;            /* cells, one a collective from its first hop to its last; first is the bucket */
-    GArray *waits;           /* intervals in which a member waits for its peers */
-    GArray *exposed;         /* intervals of communication with no computation beside it */
-    GArray *marks;           /* struct ready_mark, in order of start */
-    int64_t backward_end_ns; /* 0: the rank has no backward */
+    GArray *comm;           /* cells, one a collective from its first hop to its last; first is the bucket */
+    struct intervals waits; /* in which a member waits for its peers */
+    struct intervals exposed; /* communication with no computation beside it */
+    GArray *marks;            /* struct ready_mark, in order of start */
+    int64_t backward_end_ns;  /* 0: the rank has no backward */
     int64_t comm_end_ns, end_ns;
 };
 

@@ -40,8 +40,7 @@
 #define NO_OVERLAP   "no overlap"
 #define MUTED        0.4 /* strength of its colours */
 
-static const struct font title_font = {24, WEIGHT_BOLD}, strong_font = {15, WEIGHT_BOLD},
-                         rank_font = {14, WEIGHT_BOLD}, note_font = {13, WEIGHT_BOLD},
+static const struct font title_font = {24, WEIGHT_BOLD}, strong_font = {14, WEIGHT_BOLD},
                          text_font = {13, WEIGHT_NORMAL};
 
 struct scene {
@@ -71,8 +70,8 @@ static struct lane_style none_style(const struct scene *s)
 
 static bool compares(const struct scene *s)
 {
-    return s->comm && s->in->unoverlapped && s->in->unoverlapped_analysis &&
-           s->in->unoverlapped_analysis->n_steps;
+    return s->comm && s->in->unoverlapped && s->in->unoverlapped != s->in->trace &&
+           s->in->unoverlapped_analysis && s->in->unoverlapped_analysis->n_steps;
 }
 
 /* Lane heights that `ranks` ranks and the step without overlap take together. */
@@ -104,7 +103,7 @@ static bool divide_height(struct scene *s, double legend, bool *none)
         *none = false;
         return divide_height(s, legend, none);
     }
-    s->lane = MIN(s->lane, MAX_LANE);
+    s->lane = MIN(s->lane, s->comm ? MAX_LANE : 2 * MAX_LANE);
     s->spare = room - s->lane * lanes_needed(s, s->shown, *none);
     return s->lane >= MIN_LANE;
 }
@@ -180,18 +179,29 @@ static int64_t exposed_at_ns(const struct row *row)
     return MAX(row->comm_end_ns, row->backward_end_ns);
 }
 
-/* The axis ends where the exposed time of every row can still be written beside its lane. */
-static void make_room(struct scene *s, const struct step_rows *rows, const struct analysis *a)
+/* The axis ends where a text that begins at that time still fits to the right. */
+static void make_room(struct scene *s, int64_t at_ns, const char *text)
+{
+    const double room = s->pen.width - SIDE - s->axis.x0 - TEXT_AIR - pen_width(&s->pen, &strong_font, text);
+
+    if (at_ns > 0)
+        s->axis.x1 = MIN(s->axis.x1, s->axis.x0 + room * (double)s->axis.span_ns / (double)at_ns);
+}
+
+static void make_room_beside(struct scene *s, const struct step_rows *rows, const struct analysis *a)
 {
     for (uint32_t i = 0; s->comm && i < rows->n; i++) {
         char text[64];
-        const int64_t at_ns = exposed_at_ns(&rows->rows[i]);
         exposed_text(a, rows->rows[i].rank, text);
-        const double room =
-            s->pen.width - SIDE - s->axis.x0 - TEXT_AIR - pen_width(&s->pen, &note_font, text);
-        if (at_ns > 0)
-            s->axis.x1 = MIN(s->axis.x1, s->axis.x0 + room * (double)s->axis.span_ns / (double)at_ns);
+        make_room(s, exposed_at_ns(&rows->rows[i]), text);
     }
+}
+
+static void step_text(const struct scene *s, char text[static 64])
+{
+    char number[32];
+
+    g_snprintf(text, 64, "step %s", format_duration(s->ranks.span_ns, number));
 }
 
 static double gutter_width(const struct scene *s)
@@ -200,49 +210,81 @@ static double gutter_width(const struct scene *s)
     double w = pen_width(&s->pen, &text_font, lane_class_name(LANE_COMPUTE)) + GUTTER_GAP;
 
     g_snprintf(rank, sizeof rank, "rank %u", s->in->trace->t.n_ranks - 1);
-    w += pen_width(&s->pen, &rank_font, rank);
+    w += pen_width(&s->pen, &strong_font, rank);
     if (s->none.n)
-        w = MAX(w,
-                MAX(pen_width(&s->pen, &rank_font, NO_OVERLAP), pen_width(&s->pen, &text_font, "predicted")));
+        w = MAX(w, MAX(pen_width(&s->pen, &strong_font, NO_OVERLAP),
+                       pen_width(&s->pen, &text_font, "predicted")));
     return w;
 }
 
 static void place_columns(struct scene *s)
 {
+    char step[64];
+
     s->axis = (struct axis){MAX(s->ranks.span_ns, s->none.span_ns), SIDE + gutter_width(s) + GUTTER_GAP,
                             s->pen.width - SIDE};
-    make_room(s, &s->ranks, s->in->analysis);
+    step_text(s, step);
+    make_room(s, s->ranks.span_ns, step);
+    make_room_beside(s, &s->ranks, s->in->analysis);
     if (s->none.n)
-        make_room(s, &s->none, s->in->unoverlapped_analysis);
+        make_room_beside(s, &s->none, s->in->unoverlapped_analysis);
     rows_simplify(&s->ranks, axis_ns_per_unit(&s->axis));
     rows_simplify(&s->none, axis_ns_per_unit(&s->axis));
 }
 
 /* ---- words */
 
-static char *headline(const struct scene *s)
+static void message(const struct scene *s, char text[static 96])
 {
-    const struct tables *t = &s->in->trace->t;
     const struct partition *p = partition_of(s->in->analysis, s->in->analysis->slowest_rank);
-    const char *mode = t->mode ? t->mode : "step", *model = t->model ? t->model : "unnamed model";
-    g_autofree char *name = strlen(mode) <= ABBREVIATION ? g_ascii_strup(mode, -1) : g_strdup(mode);
-    g_autofree char *rest = NULL;
+    const double percent = p->comm_ns > 0 ? 100.0 * (double)p->hidden_comm_ns / (double)p->comm_ns : 0;
+    const bool almost = percent >= 99.5 && p->exposed_comm_ns > 0; /* not to be rounded to all of it */
     char number[32];
 
     if (p->comm_ns <= 0)
-        rest = g_strdup_printf(", %u rank%s: one training step", t->n_ranks, t->n_ranks == 1 ? "" : "s");
+        g_strlcpy(text, "one training step", 96);
     else if (p->hidden_comm_ns <= 0)
-        rest = g_strdup_printf(", %u ranks: nothing hides %s of communication", t->n_ranks,
-                               format_duration(p->comm_ns, number));
+        g_snprintf(text, 96, "nothing hides %s of communication", format_duration(p->comm_ns, number));
     else
-        rest = g_strdup_printf(", %u ranks: the backward pass hides %.0f %% of communication", t->n_ranks,
-                               100.0 * (double)p->hidden_comm_ns / (double)p->comm_ns);
+        g_snprintf(text, 96, "the backward pass hides %s%.0f %% of communication", almost ? "over " : "",
+                   almost ? 99 : percent);
+}
+
+/* What is shown, and what there is to see; on a narrow canvas only the latter. */
+static char *headline(const struct scene *s)
+{
+    const struct tables *t = &s->in->trace->t;
+    const char *mode = t->mode ? t->mode : "step", *model = t->model ? t->model : "unnamed model";
     const double room = s->pen.width - 2 * SIDE;
+    char what[96];
+
+    message(s, what);
+    g_autofree char *name = pen_one_line(mode);
+    for (char *c = name; strlen(name) <= ABBREVIATION && *c; c++)
+        *c = g_ascii_toupper(*c);
+    g_autofree char *ranks = g_strdup_printf(", %u rank%s: %s", t->n_ranks, t->n_ranks == 1 ? "" : "s", what);
     const double left = room - pen_width(&s->pen, &title_font, name) - pen_width(&s->pen, &title_font, ", ") -
-                        pen_width(&s->pen, &title_font, rest);
+                        pen_width(&s->pen, &title_font, ranks);
     g_autofree char *short_model = pen_ellipsize(&s->pen, &title_font, model, MAX(left, MIN_MODEL));
-    g_autofree char *whole = g_strconcat(name, ", ", short_model, rest, NULL);
-    return pen_ellipsize(&s->pen, &title_font, whole, room);
+    g_autofree char *whole = g_strconcat(name, ", ", short_model, ranks, NULL);
+    const bool fits = pen_width(&s->pen, &title_font, whole) <= room;
+    return pen_ellipsize(&s->pen, &title_font, fits ? whole : what, room);
+}
+
+static void describe_buckets(const struct tables *t, GString *text)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    char low[32], high[32];
+
+    for (uint32_t i = 0; i < t->n_buckets; i++) {
+        least = MIN(least, t->buckets[i].bytes);
+        most = MAX(most, t->buckets[i].bytes);
+    }
+    format_bytes(least, low);
+    format_bytes(most, high);
+    g_string_append_printf(text, " · %u bucket%s of %s", t->n_buckets, t->n_buckets == 1 ? "" : "s", low);
+    if (!g_str_equal(low, high))
+        g_string_append_printf(text, " to %s", high);
 }
 
 /* All that has to be known to believe the figure. */
@@ -259,6 +301,8 @@ static char **caption(const struct pen *pen, const struct figure_input *in, cons
                                in->analysis->n_steps);
     if (t->cancelled)
         g_string_append(text, " · interrupted");
+    if (t->t.n_buckets)
+        describe_buckets(&t->t, text);
     for (uint32_t i = 0; i < t->n_labels; i++)
         g_string_append_printf(text, " · %s: %s", t->labels[i].key, t->labels[i].value);
     if (o->caption && *o->caption)
@@ -302,8 +346,11 @@ static void paint_exposed(const struct scene *s, const struct row *row, const st
     char text[64];
 
     exposed_text(a, row->rank, text);
-    text_at(s, axis_x(&s->axis, exposed_at_ns(row)) + TEXT_AIR, lanes_comm_y(style, y) + style->lane / 2,
-            &note_font, ALIGN_LEFT, role, text);
+    const double x = axis_x(&s->axis, exposed_at_ns(row)) + TEXT_AIR, h = strong_font.size + 4;
+    const double middle = lanes_comm_y(style, y) + style->lane / 2;
+    pen_box(&s->pen, x - 3, middle - h / 2, pen_width(&s->pen, &strong_font, text) + 6, h,
+            palette_color(ROLE_BACKGROUND));
+    text_at(s, x, middle, &strong_font, ALIGN_LEFT, role, text);
 }
 
 static void paint_rank(const struct scene *s, uint32_t i)
@@ -314,7 +361,7 @@ static void paint_rank(const struct scene *s, uint32_t i)
     char rank[32];
 
     g_snprintf(rank, sizeof rank, "rank %u", row->rank);
-    text_at(s, SIDE, y + s->lane / 2, &rank_font, ALIGN_LEFT, ROLE_INK, rank);
+    text_at(s, SIDE, y + s->lane / 2, &strong_font, ALIGN_LEFT, ROLE_INK, rank);
     text_at(s, right, y + s->lane / 2, &text_font, ALIGN_RIGHT, ROLE_MUTED, lane_class_name(LANE_COMPUTE));
     if (s->comm)
         text_at(s, right, lanes_comm_y(&style, y) + s->lane / 2, &text_font, ALIGN_RIGHT, ROLE_MUTED,
@@ -333,6 +380,8 @@ static void paint_hidden(const struct scene *s)
         return;
     g_snprintf(text, sizeof text, "%u of %u ranks shown; rank %u is the slowest", s->shown, n,
                s->in->analysis->slowest_rank);
+    pen_box(&s->pen, SIDE, s->hidden_y + 4, pen_width(&s->pen, &text_font, text) + 3, HIDDEN_LINE - 4,
+            palette_color(ROLE_BACKGROUND));
     text_at(s, SIDE, s->hidden_y + HIDDEN_LINE / 2 + 2, &text_font, ALIGN_LEFT, ROLE_MUTED, text);
 }
 
@@ -346,23 +395,21 @@ static void paint_pole(const struct scene *s, double x, double bottom, bool dash
 static void paint_notes(const struct scene *s)
 {
     const double y = s->notes_y + FLAG_TEXT, step_x = axis_x(&s->axis, s->ranks.span_ns);
-    const double edge = s->pen.width - SIDE, bottom = s->none.n ? s->none_y : s->hidden_y;
+    const int64_t back_ns = s->ranks.rows[0].backward_end_ns;
     char number[32], step[64], back[64];
 
-    g_snprintf(step, sizeof step, "step %s", format_duration(s->ranks.span_ns, number));
-    const double step_left = MIN(step_x + TEXT_AIR, edge - pen_width(&s->pen, &note_font, step));
-    text_at(s, step_left, y, &note_font, ALIGN_LEFT, ROLE_INK, step);
-    paint_pole(s, step_x, bottom, false);
-    const int64_t back_ns = s->ranks.rows[0].backward_end_ns;
+    step_text(s, step);
+    text_at(s, step_x + TEXT_AIR, y, &strong_font, ALIGN_LEFT, ROLE_INK, step);
+    paint_pole(s, step_x, s->none.n ? s->none_y : s->hidden_y, false);
     if (back_ns <= 0)
         return;
-    const double back_x = axis_x(&s->axis, back_ns), back_right = MIN(back_x, step_left - 2) - TEXT_AIR;
+    const double x = axis_x(&s->axis, back_ns);
     g_snprintf(back, sizeof back, "end of backward %s", format_duration(back_ns, number));
-    const char *const texts[] = {back, "end of backward"};
-    const char *text = pen_fit(&s->pen, &note_font, 2, texts, back_right - SIDE);
+    const char *const texts[] = {back, "end of backward", "backward"};
+    const char *text = pen_fit(&s->pen, &strong_font, G_N_ELEMENTS(texts), texts, x - TEXT_AIR - SIDE);
     if (text)
-        text_at(s, back_right, y, &note_font, ALIGN_RIGHT, ROLE_INK, text);
-    paint_pole(s, back_x, s->ranks_y, true);
+        text_at(s, x - TEXT_AIR, y, &strong_font, ALIGN_RIGHT, ROLE_INK, text);
+    paint_pole(s, x, s->ranks_y, true);
 }
 
 /* A bracket from the end of the step to where it would end without overlap. */
@@ -370,16 +417,25 @@ static void paint_saved(const struct scene *s)
 {
     const int64_t with = s->ranks.span_ns, without = s->none.span_ns, saved = without - with;
     const double x0 = axis_x(&s->axis, MIN(with, without)), x1 = axis_x(&s->axis, MAX(with, without));
-    const double y = s->saved_y + SAVED_HEIGHT - 14, edge = s->pen.width - SIDE;
+    const double y = s->saved_y + SAVED_HEIGHT - 14;
     const uint32_t color = palette_color(ROLE_INK);
-    char number[32], percent[32], text[96];
+    char number[32], percent[32], whole[96], brief[96];
+    const char *const verb = saved < 0 ? "costs" : "saves", *const texts[] = {whole, brief};
 
     g_ascii_formatd(percent, sizeof percent, "%.1f", 100 * ABS((double)saved) / (double)without);
-    g_snprintf(text, sizeof text, "overlap %s %s (%s %%)", saved < 0 ? "costs" : "saves",
-               format_duration(ABS(saved), number), percent);
-    const double half = pen_width(&s->pen, &strong_font, text) / 2;
-    text_at(s, MAX(MIN((x0 + x1) / 2, edge - half), SIDE + half), y - 17, &strong_font, ALIGN_CENTER,
-            ROLE_INK, text);
+    format_duration(ABS(saved), number);
+    g_snprintf(whole, sizeof whole, "overlap %s %s (%s %%)", verb, number, percent);
+    g_snprintf(brief, sizeof brief, "%s %s", verb, number);
+    /* over the bracket, or before it: nowhere else is it clear of the line at the end of the step */
+    for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
+        const double w = pen_width(&s->pen, &strong_font, texts[i]);
+        const bool over = w <= x1 - x0 - 2 * TEXT_AIR;
+        if (!over && w > x0 - TEXT_AIR - SIDE)
+            continue;
+        text_at(s, over ? (x0 + x1) / 2 : x0 - TEXT_AIR, y - 17, &strong_font,
+                over ? ALIGN_CENTER : ALIGN_RIGHT, ROLE_INK, texts[i]);
+        break;
+    }
     pen_line(&s->pen, x0, y, x1, y, color, 2, false);
     pen_line(&s->pen, x0, y - 5, x0, y + 5, color, 2, false);
     pen_line(&s->pen, x1, y - 5, x1, y + 5, color, 2, false);
@@ -392,7 +448,7 @@ static void paint_none(const struct scene *s)
 
     if (!s->none.n)
         return;
-    text_at(s, SIDE, s->none_y + style.lane / 2, &rank_font, ALIGN_LEFT, ROLE_INK, NO_OVERLAP);
+    text_at(s, SIDE, s->none_y + style.lane / 2, &strong_font, ALIGN_LEFT, ROLE_INK, NO_OVERLAP);
     text_at(s, SIDE, lanes_comm_y(&style, s->none_y) + style.lane / 2, &text_font, ALIGN_LEFT, ROLE_MUTED,
             !t->simulated             ? "measured"
             : s->in->trace->simulated ? "simulated"
@@ -410,7 +466,8 @@ static void paint(const struct scene *s)
 
     pen_box(p, 0, 0, p->width, p->height, palette_color(ROLE_BACKGROUND));
     text_at(s, SIDE, TITLE_HEIGHT / 2 + 3, &title_font, ALIGN_LEFT, ROLE_INK, title);
-    legend_paint(p, legend_of(&s->ranks, s->comm), SIDE, s->legend_y, width, LEGEND_LINE, true);
+    legend_paint(p, legend_of(&s->ranks, axis_ns_per_unit(&s->axis), s->comm), SIDE, s->legend_y, width,
+                 LEGEND_LINE, true);
     paint_axis(s);
     paint_notes(s);
     for (uint32_t i = 0; i < s->shown; i++)

@@ -3,9 +3,10 @@
 
 #include <math.h>
 
-/* Products of one head of one sample: matrices of stride ld inside qkv, square ones of seq. */
+/* Where one head of one sample begins: in qkv (rows of stride 3 d), in out (stride d), in the square
+ * matrices. */
 struct head {
-    size_t qkv, out, square; /* where they begin */
+    size_t qkv, out, square;
 };
 
 static struct head head_at(size_t heads, size_t seq, size_t dh, size_t b, size_t h)

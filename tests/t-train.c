@@ -1,0 +1,281 @@
+/* Training split over ranks against the same training on one: the split must not show in any number. */
+#include <math.h>
+#include <string.h>
+
+#include "exec/exec.h"
+#include "plan/mode.h"
+#include "profile/trace.h"
+#include "tests/tap.h"
+
+enum { STEPS = 3 };
+
+struct setup {
+    const char *model;
+    const struct mode *mode;
+    uint32_t ranks, batch;
+    uint8_t overlap, dtype;
+    uint64_t bucket_bytes;
+    unsigned jitter; /* 0: none */
+    uint32_t warmup, data_step;
+    double lr;
+};
+
+/* What a run leaves: losses, a hash of the weights, the gradients of its first step. */
+struct result {
+    struct model *model;
+    struct plan plan;
+    double loss[STEPS];
+    uint64_t weight_hash;
+    double *grad; /* by parameter, in definition order */
+    uint32_t looks;
+};
+
+static double number(const struct model *model, const void *cells, uint64_t i)
+{
+    return model->dtype == DTYPE_F32 ? (double)((const float *)cells)[i] : ((const double *)cells)[i];
+}
+
+/* Copies of one value must hold the same bits on all ranks. */
+static void check_equal(struct result *r, uint8_t cls, void *(*cell)(void *, uint32_t), void *engine)
+{
+    const struct plan *plan = &r->plan;
+    for (uint32_t i = 0; i < plan->n_values; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            const struct value *a = &plan->values[i], *b = &plan->values[j];
+            if (a->cls == cls && b->cls == cls && a->root == i && b->root == j && a->index == b->index)
+                g_assert_cmpmem(cell(engine, i), a->bytes, cell(engine, j), b->bytes);
+        }
+}
+
+static void keep_gradients(struct result *r, void *(*cell)(void *, uint32_t), void *engine)
+{
+    uint64_t at = 0;
+    r->grad = g_new0(double, r->model->numel);
+    for (uint32_t p = 0; p < r->model->n_params; p++) {
+        const struct param *param = &r->model->params[p];
+        for (uint32_t i = 0; i < r->plan.n_values; i++) {
+            const struct value *v = &r->plan.values[i];
+            if (v->cls == VALUE_GRAD && v->root == i && v->rank == 0 && v->index == param->layer)
+                for (uint64_t j = 0; j < param->numel; j++)
+                    r->grad[at + j] = number(r->model, cell(engine, i), param->offset + j);
+        }
+        at += param->numel;
+    }
+}
+
+static void look(void *user, uint32_t step, bool measured, void *(*cell)(void *, uint32_t), void *engine)
+{
+    struct result *r = user;
+    r->looks++;
+    check_equal(r, VALUE_WEIGHT, cell, engine);
+    check_equal(r, VALUE_GRAD, cell, engine);
+    if (measured && step == 0)
+        keep_gradients(r, cell, engine);
+}
+
+static struct model *load(const struct setup *s)
+{
+    GError *error = NULL;
+    struct model_override small = {
+        .layers = 2, .d = 16, .heads = 2, .ff = 32, .vocab = 50, .seq = 6, .dtype = s->dtype};
+    struct model *model = model_load(s->model, &small, &error);
+    g_assert_no_error(error);
+    return model;
+}
+
+/* at_rest: looks at every step, which keeps the walker from running ahead. */
+static void train(const struct setup *s, bool at_rest, struct result *r)
+{
+    GError *error = NULL;
+    *r = (struct result){.model = load(s)};
+    struct shape shape = {r->model,       s->ranks,        s->batch,       s->overlap,
+                          ALLREDUCE_RING, s->bucket_bytes, s->bucket_bytes};
+    plan_make(s->mode, &shape, &r->plan, &error);
+    g_assert_no_error(error);
+    plan_place(&r->plan);
+    struct run run = {.plan = &r->plan,
+                      .model = r->model,
+                      .warmup = s->warmup,
+                      .steps = STEPS,
+                      .seed = 11,
+                      .lr = s->lr,
+                      .data_step = s->data_step,
+                      .observe = at_rest ? look : NULL,
+                      .user = r};
+    struct trace trace;
+    trace_init(&trace);
+    if (s->jitter) {
+        g_autofree char *text = g_strdup_printf("%u", s->jitter);
+        g_setenv("PARPROF_JITTER", text, TRUE);
+    }
+    cpu_engine.run(&run, &trace, &error);
+    g_unsetenv("PARPROF_JITTER");
+    g_assert_no_error(error);
+    g_assert_cmpuint(trace.n_steps, ==, STEPS);
+    g_assert_cmpuint(r->looks, ==, at_rest ? s->warmup + STEPS : 0);
+    memcpy(r->loss, trace.loss, sizeof r->loss);
+    r->weight_hash = trace.weight_hash[0];
+    for (uint32_t i = 1; i < s->ranks; i++)
+        g_assert_cmpuint(trace.weight_hash[i], ==, r->weight_hash);
+    trace_release(&trace);
+}
+
+static void release(struct result *r)
+{
+    g_free(r->grad);
+    plan_release(&r->plan);
+    model_free(r->model);
+}
+
+static double norm(const double *x, const double *y, uint64_t n)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += (x[i] - (y ? y[i] : 0)) * (x[i] - (y ? y[i] : 0));
+    return sqrt(sum);
+}
+
+static void compare(const struct result *got, const struct result *single, double loss_error,
+                    double grad_error, double all_error)
+{
+    const struct model *model = single->model;
+    for (unsigned i = 0; i < STEPS; i++) {
+        g_assert_cmpfloat(single->loss[i], >, 0);
+        g_assert_cmpfloat(fabs(got->loss[i] - single->loss[i]), <=, loss_error * fabs(single->loss[i]));
+    }
+    double all = norm(single->grad, NULL, model->numel);
+    g_assert_cmpfloat(all, >, 0);
+    uint64_t at = 0;
+    for (uint32_t p = 0; p < model->n_params; p++) {
+        uint64_t n = model->params[p].numel;
+        double off = norm(got->grad + at, single->grad + at, n), own = norm(single->grad + at, NULL, n);
+        if (off > grad_error * own + all_error * all)
+            g_error("gradient of %s is off by %g of %g", model->params[p].name, off, own);
+        at += n;
+    }
+}
+
+static void check_split(const struct setup *split)
+{
+    struct setup alone = *split;
+    struct result single, got, ahead;
+    bool f32 = split->dtype == DTYPE_F32;
+    alone.mode = &mode_single;
+    alone.ranks = 1;
+    train(&alone, true, &single);
+    train(split, true, &got);
+    compare(&got, &single, f32 ? 1e-5 : 1e-12, f32 ? 1e-5 : 1e-12, f32 ? 1e-7 : 1e-14);
+    train(split, false, &ahead);
+    g_assert_cmpmem(ahead.loss, sizeof ahead.loss, got.loss, sizeof got.loss);
+    g_assert_cmpuint(ahead.weight_hash, ==, got.weight_hash);
+    release(&single);
+    release(&got);
+    release(&ahead);
+}
+
+static const struct setup base = {
+    .model = "mini", .mode = &mode_ddp, .ranks = 2, .batch = 4, .warmup = 1, .lr = 0.1};
+
+static void test_split(void)
+{
+    static const uint32_t batches[][2] = {{2, 4}, {2, 5}, {3, 6}, {3, 7}, {4, 8}, {4, 5}};
+    static const uint64_t buckets[] = {0, 5000, 25 << 20};
+    for (unsigned i = 0; i < G_N_ELEMENTS(batches); i++)
+        for (unsigned j = 0; j < G_N_ELEMENTS(buckets); j++)
+            for (uint8_t overlap = 0; overlap < OVERLAPS; overlap++) {
+                struct setup s = base;
+                s.ranks = batches[i][0];
+                s.batch = batches[i][1];
+                s.bucket_bytes = buckets[j];
+                s.overlap = overlap;
+                check_split(&s);
+            }
+}
+
+static void test_split_f64(void)
+{
+    struct setup s = base;
+    s.dtype = DTYPE_F64;
+    s.overlap = OVERLAP_BACKWARD;
+    s.bucket_bytes = 9000;
+    check_split(&s);
+    s.ranks = 4;
+    s.batch = 5; /* 2, 2, 1 and none */
+    check_split(&s);
+}
+
+static void test_split_classes(void)
+{
+    struct setup s = base;
+    s.model = "bert-base";
+    s.ranks = 3;
+    s.batch = 8;
+    s.overlap = OVERLAP_BACKWARD;
+    s.bucket_bytes = 20000;
+    check_split(&s);
+}
+
+/* Delays change when things happen, not one bit of what they give. */
+static void test_jitter(void)
+{
+    struct setup s = base;
+    s.ranks = 3;
+    s.batch = 7;
+    s.bucket_bytes = 5000;
+    for (uint8_t overlap = 0; overlap < OVERLAPS; overlap++) {
+        struct result steady, shaken;
+        s.overlap = overlap;
+        s.jitter = 0;
+        train(&s, true, &steady);
+        for (s.jitter = 1; s.jitter <= 5; s.jitter++) {
+            train(&s, s.jitter & 1, &shaken);
+            g_assert_cmpmem(shaken.loss, sizeof shaken.loss, steady.loss, sizeof steady.loss);
+            g_assert_cmpuint(shaken.weight_hash, ==, steady.weight_hash);
+            release(&shaken);
+        }
+        release(&steady);
+    }
+}
+
+/* Warming up leaves nothing behind. */
+static void test_warmup(void)
+{
+    struct setup s = base;
+    struct result cold, warm;
+    s.warmup = 0;
+    train(&s, false, &cold);
+    s.warmup = 3;
+    train(&s, false, &warm);
+    g_assert_cmpmem(warm.loss, sizeof warm.loss, cold.loss, sizeof cold.loss);
+    g_assert_cmpuint(warm.weight_hash, ==, cold.weight_hash);
+    g_assert_cmpfloat(cold.loss[STEPS - 1], !=, cold.loss[0]);
+    release(&cold);
+    release(&warm);
+}
+
+/* Step k of a run is step k + data_step of the data. */
+static void test_data_position(void)
+{
+    struct setup s = base;
+    struct result from_0, from_2;
+    s.lr = 0;
+    train(&s, false, &from_0);
+    s.data_step = 2;
+    train(&s, false, &from_2);
+    g_assert_cmpfloat(from_2.loss[0], ==, from_0.loss[2]);
+    g_assert_cmpfloat(from_2.loss[0], !=, from_0.loss[0]);
+    release(&from_0);
+    release(&from_2);
+}
+
+int main(int argc, char **argv)
+{
+    tap_init(&argc, &argv);
+    g_test_add_func("/train/split", test_split);
+    g_test_add_func("/train/split-f64", test_split_f64);
+    g_test_add_func("/train/split-classes", test_split_classes);
+    g_test_add_func("/train/jitter", test_jitter);
+    g_test_add_func("/train/warmup", test_warmup);
+    g_test_add_func("/train/data-position", test_data_position);
+    return g_test_run();
+}

@@ -1,0 +1,548 @@
+/* Figures as lists of what is drawn: nothing outside, nothing over a text, every text readable, numbers of
+ * the analysis. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/draw-list.h"
+#include "tests/scene.h"
+#include "tests/tap.h"
+#include "viz/figure.h"
+#include "viz/palette.h"
+#include "viz/rows.h"
+
+#define EPSILON 0.01
+
+/* A trace and the same without overlap. */
+struct fixture {
+    struct trace trace, none;
+    struct analysis analysis, none_analysis;
+    struct figure_input in;
+};
+
+static bool fixture_make(struct fixture *f, const struct scene_spec *spec, bool compare)
+{
+    struct scene_spec apart = *spec;
+    bool ok;
+
+    apart.overlap = false;
+    apart.simulated = true;
+    apart.steps = 1;
+    scene_make(spec, &f->trace);
+    scene_make(&apart, &f->none);
+    ok = analyze(&f->trace, &f->analysis, NULL);
+    g_assert_true(ok);
+    ok = analyze(&f->none, &f->none_analysis, NULL);
+    g_assert_true(ok);
+    f->in = (struct figure_input){&f->trace, &f->analysis, compare ? &f->none : NULL,
+                                  compare ? &f->none_analysis : NULL};
+    return ok;
+}
+
+static void fixture_release(struct fixture *f)
+{
+    trace_release(&f->trace);
+    trace_release(&f->none);
+    analysis_release(&f->analysis);
+    analysis_release(&f->none_analysis);
+}
+
+static struct draw *draw(const struct fixture *f, const struct figure_options *o)
+{
+    g_autoptr(GError) error = NULL;
+    struct draw *d = draw_list.begin(o->width, o->height, "t", NULL);
+
+    bool ok = figure_timeline.draw(&f->in, o, &draw_list, d, &error);
+    g_assert_no_error(error);
+    g_assert_true(ok);
+    return d;
+}
+
+static const struct item *item_at(const struct draw *d, unsigned i)
+{
+    return &g_array_index(d->items, struct item, i);
+}
+
+static bool meet(const struct item *a, const struct item *b)
+{
+    return a->x0 < b->x1 - EPSILON && b->x0 < a->x1 - EPSILON && a->y0 < b->y1 - EPSILON &&
+           b->y0 < a->y1 - EPSILON;
+}
+
+static bool contains(const struct item *a, double x, double y)
+{
+    return a->x0 <= x + EPSILON && x <= a->x1 + EPSILON && a->y0 <= y + EPSILON && y <= a->y1 + EPSILON;
+}
+
+static void check_inside(const struct draw *d)
+{
+    for (unsigned i = 0; i < d->items->len; i++) {
+        const struct item *m = item_at(d, i);
+        if (!(isfinite(m->x0) && isfinite(m->y0) && isfinite(m->x1) && isfinite(m->y1)))
+            g_error("item %u is not finite: %s", i, m->text ? m->text : "");
+        if (m->x0 < -EPSILON || m->y0 < -EPSILON || m->x1 > d->width + EPSILON || m->y1 > d->height + EPSILON)
+            g_error("item %u, %g %g %g %g, is outside %g x %g: %s", i, m->x0, m->y0, m->x1, m->y1, d->width,
+                    d->height, m->text ? m->text : "");
+    }
+}
+
+static void check_apart(const struct draw *d)
+{
+    for (unsigned i = 0; i < d->items->len; i++)
+        for (unsigned k = 0; k < i && item_at(d, i)->text; k++)
+            if (item_at(d, k)->text && meet(item_at(d, i), item_at(d, k)))
+                g_error("on %g x %g '%s' and '%s' overlap", d->width, d->height, item_at(d, i)->text,
+                        item_at(d, k)->text);
+}
+
+/* The colour of what lies topmost under a point when item n is drawn. */
+static uint32_t ground(const struct draw *d, unsigned n, double x, double y)
+{
+    while (n-- > 0)
+        if (item_at(d, n)->kind == ITEM_RECT && item_at(d, n)->fill >= 0 && contains(item_at(d, n), x, y))
+            return (uint32_t)item_at(d, n)->fill;
+    g_error("a text lies on nothing");
+}
+
+static void check_contrast(const struct draw *d)
+{
+    for (unsigned i = 0; i < d->items->len; i++) {
+        const struct item *m = item_at(d, i);
+        for (unsigned k = 0; k <= 8 && m->text; k++) {
+            double x = m->x0 + (m->x1 - m->x0) * k / 8;
+            double ratio = palette_contrast((uint32_t)m->fill, ground(d, i, x, (m->y0 + m->y1) / 2));
+            if (ratio < 4.5)
+                g_error("'%s' has a contrast of %.2f on what is below it", m->text, ratio);
+        }
+    }
+}
+
+/* No hatch, mark or line but the faint grid crosses a text, unless a plain ground was laid over it first. */
+static void check_clear(const struct draw *d)
+{
+    for (unsigned i = 0; i < d->items->len; i++) {
+        const struct item *m = item_at(d, i);
+        for (unsigned k = 0; k < d->items->len && m->text; k++) {
+            const struct item *over = item_at(d, k);
+            bool faint = over->fill == palette_color(ROLE_GRID), covered = false;
+            if (over->text || (over->kind == ITEM_RECT && !over->hatched && k < i) || faint || !meet(m, over))
+                continue;
+            for (unsigned c = k + 1; c < i; c++)
+                covered |= item_at(d, c)->kind == ITEM_RECT && item_at(d, c)->fill >= 0 &&
+                           contains(item_at(d, c), m->x0, (m->y0 + m->y1) / 2) &&
+                           contains(item_at(d, c), m->x1, (m->y0 + m->y1) / 2);
+            if (!covered)
+                g_error("on %g x %g '%s' is crossed by item %u: %g %g %g %g", d->width, d->height, m->text, k,
+                        over->x0, over->y0, over->x1, over->y1);
+        }
+    }
+}
+
+static unsigned count_text(const struct draw *d, const char *text)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < d->items->len; i++)
+        n += item_at(d, i)->text && strcmp(item_at(d, i)->text, text) == 0;
+    return n;
+}
+
+static void check_figure(const struct draw *d)
+{
+    check_inside(d);
+    check_apart(d);
+    check_contrast(d);
+    check_clear(d);
+}
+
+static const double canvases[][2] = {{1280, 720}, {1920, 1080}, {960, 540}, {640, 360},  {320, 180},
+                                     {3000, 300}, {400, 1600},  {320, 400}, {1280, 2400}};
+
+static void draw_everywhere(const struct fixture *f, const char *caption)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(canvases); i++) {
+        struct figure_options o = {canvases[i][0], canvases[i][1], caption};
+        struct draw *d = draw(f, &o);
+        check_figure(d);
+        draw_list.cancel(d);
+    }
+}
+
+static int64_t pick(int64_t low, int64_t high) /* log-uniform */
+{
+    return (int64_t)((double)low * pow((double)high / (double)low, g_test_rand_double()));
+}
+
+static void test_random(void)
+{
+    for (unsigned i = 0; i < 30; i++) {
+        struct scene_spec s = scene_bert();
+        struct fixture f;
+        s.ranks = (uint32_t)pick(1, 12);
+        s.layers = (uint32_t)g_test_rand_int_range(0, 30);
+        s.buckets = g_test_rand_int_range(0, 5) ? (uint32_t)pick(1, 60) : 0;
+        s.hops = (uint32_t)g_test_rand_int_range(1, 5);
+        s.steps = (uint32_t)g_test_rand_int_range(1, 4);
+        s.overlap = g_test_rand_int_range(0, 4);
+        s.simulated = g_test_rand_bit();
+        s.layer_ns = pick(40, 100000000000);
+        s.bucket_ns = pick(MAX(1, s.layer_ns / 100), s.layer_ns * 30);
+        s.skew = g_test_rand_bit() * g_test_rand_double();
+        s.jitter = g_test_rand_bit() * g_test_rand_double();
+        s.seed = (uint32_t)g_test_rand_int();
+        fixture_make(&f, &s, g_test_rand_int_range(0, 4));
+        draw_everywhere(&f, g_test_rand_bit() ? "made for a test" : NULL);
+        fixture_release(&f);
+    }
+}
+
+/* Names of 500 letters in two scripts, many ranks, many buckets. */
+static void test_extremes(void)
+{
+    g_autofree char *latin = g_strnfill(500, 'x');
+    g_autoptr(GString) hangul = g_string_new(NULL);
+    struct fixture f;
+
+    for (unsigned i = 0; i < 500; i++)
+        g_string_append(hangul, i % 7 ? "순" : " 전파");
+    struct scene_spec s = scene_bert();
+    s.mode = s.model = s.block = latin;
+    fixture_make(&f, &s, true);
+    draw_everywhere(&f, latin);
+    fixture_release(&f);
+    s.mode = s.model = s.block = hangul->str;
+    s.layers = 1;
+    fixture_make(&f, &s, true);
+    draw_everywhere(&f, hangul->str);
+    fixture_release(&f);
+    s = scene_bert();
+    s.mode = s.model = "\xff\x01\n\xc3";
+    s.ranks = 64;
+    s.buckets = 200;
+    s.hops = 2;
+    s.bucket_ns = 900000;
+    s.skew = 0.2;
+    fixture_make(&f, &s, true);
+    f.trace.t.layers[3].block = "\xff\x01\n\xc3";
+    draw_everywhere(&f, "\xff\x01\n\xc3");
+    fixture_release(&f);
+}
+
+/* Tags that name nothing: layers, buckets and gangs out of range. */
+static void test_strange_tags(void)
+{
+    struct scene_spec s = scene_bert();
+    struct fixture f;
+
+    fixture_make(&f, &s, true);
+    for (size_t i = 0; i < f.trace.n_ops; i++) {
+        struct op_tag *tag = &f.trace.ops[i].tag;
+        tag->layer0 = (uint16_t)g_test_rand_int();
+        tag->layer1 = (uint16_t)g_test_rand_int();
+        tag->bucket = tag->gang = tag->coll = (uint32_t)g_test_rand_int();
+        f.trace.ops[i].ready_ns = g_test_rand_int();
+    }
+    draw_everywhere(&f, NULL);
+    fixture_release(&f);
+}
+
+static void test_one_op(void)
+{
+    static const int64_t spans[] = {1, 2, 999, 36000000000000};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++) {
+        struct fixture f = {0};
+        struct lane lane = {"compute", 0, 0, OP_NONE, LANE_COMPUTE};
+        struct tables t = {.n_ranks = 1, .n_lanes = 1, .lanes = &lane};
+        struct trace_op op = {.tag = {.kind = OP_FWD, .layer0 = LAYER_NONE, .layer1 = LAYER_NONE},
+                              .end_ns = spans[i]};
+        trace_init(&f.trace);
+        trace_adopt(&f.trace, &t, 0, NULL);
+        f.trace.n_steps = 1;
+        trace_add_op(&f.trace, &op);
+        trace_finish(&f.trace);
+        g_assert_true(analyze(&f.trace, &f.analysis, NULL));
+        f.in = (struct figure_input){&f.trace, &f.analysis, NULL, NULL};
+        draw_everywhere(&f, NULL);
+        trace_release(&f.trace);
+        analysis_release(&f.analysis);
+    }
+}
+
+static void test_refusals(void)
+{
+    static const double wrong[][2] = {{100, 720}, {1280, 100}, {1e6, 720}, {NAN, 720}};
+    struct scene_spec s = scene_bert();
+    struct fixture f;
+    GError *error = NULL;
+
+    fixture_make(&f, &s, true);
+    for (unsigned i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        struct figure_options o = {wrong[i][0], wrong[i][1], NULL};
+        g_assert_null(figure_render(&figure_timeline, &f.in, &o, &draw_list, &error));
+        g_assert_nonnull(strstr(error->message, "320 x 180"));
+        g_clear_error(&error);
+    }
+    struct figure_options o = {1280, 720, NULL};
+    f.analysis.n_steps = 0;
+    g_assert_null(figure_render(&figure_timeline, &f.in, &o, &draw_list, &error));
+    g_assert_nonnull(strstr(error->message, "no complete step"));
+    g_clear_error(&error);
+    f.analysis.n_steps = 1;
+    for (size_t i = 0; i < f.trace.n_ops; i++)
+        f.trace.ops[i].start_ns = f.trace.ops[i].end_ns;
+    for (size_t i = 0; i < f.trace.n_ops; i++)
+        f.trace.ops[i].start_ns = f.trace.ops[i].end_ns = 0;
+    g_assert_null(figure_render(&figure_timeline, &f.in, &o, &draw_list, &error));
+    g_assert_nonnull(strstr(error->message, "nothing in step"));
+    g_clear_error(&error);
+    fixture_release(&f);
+    g_assert_true(figure_find("timeline") == &figure_timeline);
+    g_assert_null(figure_find("time"));
+}
+
+/* The numbers written are the analysis's, and the hatched area is as long as they say. */
+static void test_exposed(void)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        struct scene_spec s = scene_bert();
+        struct fixture f;
+        struct figure_options o = {1280, 720, NULL};
+        double hatched = 0, expected = 0, legend = 13, x0 = INFINITY, x1 = 0;
+        s.ranks = 3;
+        s.skew = g_test_rand_double() / 4;
+        s.jitter = g_test_rand_double();
+        s.bucket_ns = pick(2000000, 60000000);
+        s.seed = i;
+        fixture_make(&f, &s, false);
+        struct draw *d = draw(&f, &o);
+        for (uint32_t r = 0; r < s.ranks; r++) {
+            char number[32];
+            const struct partition *p = &f.analysis.partition[f.analysis.median_step * s.ranks + r];
+            g_autofree char *text =
+                g_strdup_printf("%s exposed", format_duration(p->exposed_comm_ns, number));
+            g_assert_cmpuint(count_text(d, text), >=, 1);
+            expected += (double)p->exposed_comm_ns;
+        }
+        for (unsigned k = 0; k < d->items->len; k++) {
+            const struct item *m = item_at(d, k);
+            hatched += m->hatched ? m->x1 - m->x0 : 0;
+            if (m->kind == ITEM_RECT && m->fill == palette_color(ROLE_LANE)) {
+                x0 = MIN(x0, m->x0);
+                x1 = MAX(x1, m->x1);
+            }
+        }
+        expected *= (x1 - x0) / (double)f.analysis.step_ns[f.analysis.median_step];
+        g_assert_cmpfloat(fabs(hatched - legend - expected), <, 3.0 * s.ranks);
+        draw_list.cancel(d);
+        fixture_release(&f);
+    }
+}
+
+/* What is hatched before pixels round it is the analysis's exposed time, rank by rank. */
+static void test_rows(void)
+{
+    for (unsigned i = 0; i < 20; i++) {
+        struct scene_spec s = scene_bert();
+        struct fixture f;
+        const uint32_t ranks[] = {0, 1, 2, 3};
+        struct step_rows rows;
+        s.steps = 3;
+        s.skew = g_test_rand_double();
+        s.jitter = g_test_rand_double();
+        s.bucket_ns = pick(1000000, 90000000);
+        s.seed = i;
+        fixture_make(&f, &s, false);
+        const uint32_t step = f.analysis.median_step;
+        g_assert_true(rows_collect(&rows, &f.trace, step, 4, ranks));
+        for (uint32_t r = 0; r < 4; r++) {
+            const struct row *row = &rows.rows[r];
+            const struct partition *p = &f.analysis.partition[step * 4 + r];
+            g_assert_cmpint(intervals_length(&row->exposed), ==, p->exposed_comm_ns);
+            g_assert_cmpuint(row->comm->len, ==, s.buckets);
+            int64_t all = 0;
+            for (unsigned k = 0; k < row->comm->len; k++) {
+                const struct cell *c = &g_array_index(row->comm, struct cell, k);
+                const struct ready_mark *m = &g_array_index(row->marks, struct ready_mark, k);
+                g_assert_cmpuint(c->first, ==, k);
+                g_assert_cmpint(m->start_ns, ==, c->start_ns);
+                g_assert_cmpint(m->ready_ns, <=, m->start_ns);
+                all += c->end_ns - c->start_ns;
+            }
+            g_assert_cmpint(all, >=, p->comm_ns);
+        }
+        rows_release(&rows);
+        fixture_release(&f);
+    }
+}
+
+static void test_same_bytes(void)
+{
+    struct scene_spec s = scene_bert();
+    struct figure_options o = {1280, 720, "twice"};
+    struct fixture f, g;
+
+    s.jitter = 0.3;
+    fixture_make(&f, &s, true);
+    fixture_make(&g, &s, true);
+    g_autoptr(GBytes) a = figure_render(&figure_timeline, &f.in, &o, &draw_list, NULL);
+    g_autoptr(GBytes) b = figure_render(&figure_timeline, &g.in, &o, &draw_list, NULL);
+    g_assert_true(g_bytes_equal(a, b));
+    fixture_release(&f);
+    fixture_release(&g);
+}
+
+static void test_lecture(void)
+{
+    struct scene_spec s = scene_bert();
+    struct figure_options o = {1280, 720, NULL};
+    struct fixture f;
+
+    fixture_make(&f, &s, true);
+    struct draw *d = draw(&f, &o);
+    static const char *const expected[] = {"rank 0", "rank 3", "no overlap", "B11", "0", "12", "step"};
+    for (unsigned i = 0; i < G_N_ELEMENTS(expected); i++)
+        if (!count_text(d, expected[i]))
+            g_error("the figure lacks '%s'", expected[i]);
+    for (unsigned i = 0; i < d->items->len; i++)
+        if (item_at(d, i)->text)
+            g_assert_cmpfloat(item_at(d, i)->size, >=, 13);
+    const double fb = palette_contrast(palette_color(ROLE_FORWARD), palette_color(ROLE_BACKWARD));
+    g_assert_cmpfloat(fb, >=, 1.5);
+    draw_list.cancel(d);
+    fixture_release(&f);
+}
+
+/* More ranks than fit: the first, and the slowest wherever it is. */
+static void test_hidden_ranks(void)
+{
+    struct scene_spec s = scene_bert();
+    struct figure_options o = {1280, 720, NULL};
+    struct fixture f;
+    unsigned shown = 0;
+
+    s.ranks = 64;
+    fixture_make(&f, &s, true);
+    f.analysis.slowest_rank = 63;
+    struct draw *d = draw(&f, &o);
+    for (unsigned i = 0; i < s.ranks; i++) {
+        g_autofree char *rank = g_strdup_printf("rank %u", i);
+        shown += count_text(d, rank);
+    }
+    g_autofree char *said = g_strdup_printf("%u of 64 ranks shown; rank 63 is the slowest", shown);
+    g_assert_cmpuint(shown, >, 1);
+    g_assert_cmpuint(shown, <, 64);
+    g_assert_cmpuint(count_text(d, said), ==, 1);
+    g_assert_cmpuint(count_text(d, "rank 0"), ==, 1);
+    g_assert_cmpuint(count_text(d, "rank 63"), ==, 1);
+    draw_list.cancel(d);
+    fixture_release(&f);
+}
+
+static void test_palette(void)
+{
+    g_assert_cmpfloat_with_epsilon(palette_contrast(0xffffff, 0x000000), 21, 1e-9);
+    g_assert_cmpfloat_with_epsilon(palette_contrast(0x0072b2, 0xffffff), 5.19, 0.005);
+    g_assert_cmpfloat_with_epsilon(palette_contrast(0x777777, 0xffffff), 4.48, 0.005);
+    for (enum role r = 0; r < ROLE_CELLS; r++)
+        for (double strength = 0; strength <= 1; strength += 0.1) {
+            uint32_t ground_color = palette_tint(palette_color(r), strength);
+            g_assert_cmpfloat(palette_contrast(ground_color, palette_text_on(ground_color)), >=, 4.5);
+        }
+}
+
+static void test_axis(void)
+{
+    for (unsigned i = 0; i < 500; i++) {
+        struct axis a = {pick(1, 1000000000000000), 100, 100 + 10 * g_test_rand_int_range(1, 300)};
+        int64_t tick = axis_tick_ns(&a, 90), lead = tick;
+        while (lead % 10 == 0)
+            lead /= 10;
+        g_assert_true(lead == 1 || lead == 2 || lead == 5);
+        g_assert_cmpfloat((double)tick / axis_ns_per_unit(&a), >=, 90 - EPSILON);
+        g_assert_true(tick == 1 || (double)tick / axis_ns_per_unit(&a) <= 90 * 2.5 + EPSILON);
+    }
+}
+
+static void test_words(void)
+{
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } durations[] = {{0, "0 ms"},
+                     {1, "1 ns"},
+                     {1500, "1.5 µs"},
+                     {59200000, "59.2 ms"},
+                     {1500000000, "1.50 s"},
+                     {36000000000000, "36000.00 s"}};
+    static const struct {
+        const char *block, *text;
+    } blocks[] = {
+        {"layer3", "3"}, {"embeddings", "emb"}, {"pooler", "pool"}, {"head", "head"}, {"cls", "cls"}};
+    char text[32], name[20];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(durations); i++)
+        g_assert_cmpstr(format_duration(durations[i].ns, text), ==, durations[i].text);
+    for (unsigned i = 0; i < G_N_ELEMENTS(blocks); i++) {
+        block_short(blocks[i].block, name);
+        g_assert_cmpstr(name, ==, blocks[i].text);
+    }
+    g_assert_cmpstr(format_bytes(26214400, text), ==, "25.0 MiB");
+    axis_tick_text(3000000, 500000, 1500000, text);
+    g_assert_cmpstr(text, ==, "1.5");
+}
+
+/* Merging keeps order and extent, and what is over half a pixel long and alone is still there. */
+static void test_cells(void)
+{
+    for (unsigned i = 0; i < 300; i++) {
+        GArray *cells = g_array_new(FALSE, FALSE, sizeof(struct cell));
+        for (unsigned k = g_test_rand_int_range(1, 60); k-- > 0;) {
+            struct cell c = {.start_ns = g_test_rand_int_range(0, 1000),
+                             .first = g_test_rand_int_range(0, 3)};
+            c.end_ns = c.start_ns + g_test_rand_int_range(0, 40);
+            g_array_append_val(cells, c);
+        }
+        cells_order(cells);
+        int64_t busy = 0, end = -1, merged = 0;
+        for (unsigned k = 0; k < cells->len; k++) {
+            const struct cell *c = &g_array_index(cells, struct cell, k);
+            g_assert_cmpint(c->start_ns, >=, end);
+            g_assert_cmpint(c->end_ns, >, c->start_ns);
+            busy += c->own_ns;
+            end = c->end_ns;
+        }
+        const int64_t last = end;
+        cells_merge(cells, 5, 5);
+        end = -1;
+        for (unsigned k = 0; k < cells->len; k++) {
+            const struct cell *c = &g_array_index(cells, struct cell, k);
+            g_assert_cmpint(c->start_ns, >=, end);
+            g_assert_cmpint(c->own_ns, <=, c->end_ns - c->start_ns);
+            merged += c->end_ns - c->start_ns;
+            end = c->end_ns;
+        }
+        g_assert_cmpint(merged, >=, busy);
+        g_assert_true(!cells->len || end == last);
+        g_array_unref(cells);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    tap_init(&argc, &argv);
+    g_test_add_func("/viz/palette", test_palette);
+    g_test_add_func("/viz/axis", test_axis);
+    g_test_add_func("/viz/words", test_words);
+    g_test_add_func("/viz/cells", test_cells);
+    g_test_add_func("/viz/rows", test_rows);
+    g_test_add_func("/viz/timeline/lecture", test_lecture);
+    g_test_add_func("/viz/timeline/exposed", test_exposed);
+    g_test_add_func("/viz/timeline/hidden-ranks", test_hidden_ranks);
+    g_test_add_func("/viz/timeline/random", test_random);
+    g_test_add_func("/viz/timeline/extremes", test_extremes);
+    g_test_add_func("/viz/timeline/strange-tags", test_strange_tags);
+    g_test_add_func("/viz/timeline/one-op", test_one_op);
+    g_test_add_func("/viz/timeline/refusals", test_refusals);
+    g_test_add_func("/viz/timeline/same-bytes", test_same_bytes);
+    return g_test_run();
+}
