@@ -226,7 +226,7 @@ static void print_overlap(const struct report *r, GString *out)
 {
     const struct analysis *a = r->analysis;
     const struct partition *p = &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
-    if (a->n_ranks == 1) {
+    if (a->n_ranks == 1 && a->n_buckets) {
         g_string_append(out, "one rank: nothing to communicate\n");
     } else if (p->comm_ns > 0) {
         g_autofree char *part = percent((double)p->hidden_comm_ns / (double)p->comm_ns * 100);

@@ -287,10 +287,10 @@ static void test_permuted_ranks(void)
     g_rand_free(rand);
 }
 
-/* Three ranks arrive at 0, 30 and 50 and leave at 80, 75 and 80; the second gang is of another step. */
+/* Three ranks arrive at 0, 50 and 30 and leave at 80, 80 and 75; the second gang is of another step. */
 static void test_waits(void)
 {
-    static const int64_t starts[] = {0, 30, 50}, ends[] = {80, 75, 80};
+    static const int64_t starts[] = {0, 50, 30}, ends[] = {80, 80, 75};
     struct trace trace;
     struct analysis a;
     small_init(&trace, 3, 0);

@@ -228,8 +228,12 @@ static void test_single(void)
     f.report.options = NULL;
     f.report.unoverlapped = NULL;
     expect(&f.report, "          FWD    BWD   COMM  exposed    OPT   step\n"
-                      "single  0.010  0.000  0.000    0.000  0.010  0.020 ms  simulated\n"
-                      "one rank: nothing to communicate\n");
+                      "single  0.010  0.000  0.000    0.000  0.010  0.020 ms  simulated\n");
+    f.run_analysis.n_buckets = f.run.t.n_buckets = 1;
+    f.run_analysis.buckets = g_new0(struct bucket_times, 1);
+    f.run_analysis.buckets[0].rank = OP_NONE;
+    expect_part(&f.report, "bucket", false);
+    expect_part(&f.report, "\none rank: nothing to communicate\n", true);
     f.run.simulated = false;
     f.run.loss = g_new(double, 1);
     f.run.loss[0] = 0.0625;
