@@ -45,10 +45,20 @@ for f in main.c $(for room in plan kernels profile sim exec viz cli; do files "$
         done
     done
 done
-echo 1..1
+echo 1..2
 if [ "$n" -gt 0 ] && [ "$bad" -eq 0 ]; then
     echo "ok 1 - $n includes respect the rooms and the doors"
 else
     echo "not ok 1 - $bad of $n includes cross a wall"
-    exit 1
 fi
+unlisted=
+for t in tests/t-*.c tests/*.sh; do
+    name=${t#tests/}
+    grep -q "%D%/${name%.c}\\( \\|\$\\)" tests/local.mk || unlisted="$unlisted $t"
+done
+if [ -z "$unlisted" ]; then
+    echo "ok 2 - every test is listed"
+else
+    echo "not ok 2 - not in tests/local.mk:$unlisted"
+fi
+[ "$bad" -eq 0 ] && [ -z "$unlisted" ]

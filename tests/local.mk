@@ -7,6 +7,7 @@ AM_TESTS_ENVIRONMENT = \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	PARPROF='$(abs_top_builddir)/parprof'; export PARPROF; \
 	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0'; export LSAN_OPTIONS; \
+	TSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/tsan.supp'; export TSAN_OPTIONS; \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
@@ -41,16 +42,17 @@ SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/lsan.supp %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h %D%/plans.h
-EXTRA_DIST += $(SHELL_TESTS) %D%/tap.sh %D%/tap.h %D%/json.h %D%/small-trace.h %D%/step.h %D%/scene.h %D%/draw-list.h \
-	%D%/hand-plan.h %D%/check-trace.h
+EXTRA_DIST += $(SHELL_TESTS) \
+	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
+	%D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
+	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
 BENCHES = %D%/bench-plan %D%/bench-compute %D%/bench-allreduce
 EXTRA_PROGRAMS += $(BENCHES)
 CLEANFILES += $(BENCHES)
-EXTRA_DIST += %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
+EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 .PHONY: bench
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
