@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,10 @@ static bool dispatch(int argc, char **argv, int *status, GError **error)
 
 int cli_main(int argc, char **argv)
 {
+    /* Plans come and go, some MiB each: memory that is kept need not be cleared by the kernel page by page
+     * again. */
+    mallopt(M_MMAP_THRESHOLD, 256 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
     int status = EXIT_DONE;
     GError *error = NULL;
     bool ok = dispatch(argc, argv, &status, &error);

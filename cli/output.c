@@ -71,7 +71,6 @@ bool output_write(const char *path, const void *data, size_t bytes, GError **err
         return write_through(path, data, bytes, error);
     /* A link keeps pointing where it does; the file behind it is replaced. */
     g_autofree char *real = realpath(path, NULL);
-    return g_file_set_contents_full(real ? real : path, data, bytes,
-                                    G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0666,
+    return g_file_set_contents_full(real ? real : path, data, bytes, G_FILE_SET_CONTENTS_CONSISTENT, 0666,
                                     error);
 }

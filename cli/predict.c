@@ -36,6 +36,9 @@ double predict_best_bucket(const struct job *job, const struct cost_model *costs
     for (unsigned i = 0; i < G_N_ELEMENTS(usual); i++) {
         struct shape shape = job->shape;
         struct outcome outcome;
+        /* Priced by formula, the hops of a ring and the whole come to the same; measured costs know the hops.
+         */
+        shape.algo = job->engine->real ? shape.algo : ALLREDUCE_WHOLE;
         shape.bucket_bytes = shape.first_bucket_bytes = (uint64_t)usual[i] << 20;
         /* A size that cannot be priced is no suggestion. */
         if (!predict(job, &shape, costs, &outcome, NULL))

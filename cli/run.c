@@ -182,7 +182,7 @@ static void closing_line(const struct job *job, const struct files *f, const str
     else if (job->engine->real)
         g_string_append_printf(out, "%stry --backend sim --model bert-base", f->figure ? "; " : "");
     else
-        g_string_append_printf(out, "%stry parprof plan with the same options", f->figure ? "; " : "");
+        g_string_append_printf(out, "%stry parprof plan --model %s", f->figure ? "; " : "", job->model->name);
     g_string_append_c(out, '\n');
 }
 

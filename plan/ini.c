@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <gio/gio.h>
+#include "plan/data.h"
 
 G_DEFINE_QUARK(parprof - ini, ini_error)
 
@@ -24,18 +24,6 @@ struct ini {
     GKeyFile *values;
     GArray *entries; /* of struct entry, in file order */
 };
-
-/* Of the generated plan/resources.c. */
-G_GNUC_INTERNAL void parprof_data_register_resource(void);
-
-static void register_data(void)
-{
-    static gsize once;
-    if (g_once_init_enter(&once)) {
-        parprof_data_register_resource();
-        g_once_init_leave(&once, 1);
-    }
-}
 
 static void clear_entry(gpointer data)
 {
@@ -195,22 +183,16 @@ struct ini *ini_load(const char *dir, const char *name, GError **error)
         g_autofree char *text = read_file(name, error);
         return text ? ini_parse(text, name, error) : NULL;
     }
-    register_data();
-    g_autofree char *file = g_strconcat(name, ".ini", NULL);
-    g_autofree char *path = g_strconcat("/parprof/", dir, "/", file, NULL);
-    g_autoptr(GBytes) bytes = g_resources_lookup_data(path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-    if (!bytes) {
-        g_auto(GStrv) names = ini_list(dir);
-        g_autofree char *list = g_strjoinv(", ", names);
-        g_set_error(error, INI_ERROR, 0,
-                    "no '%s' among the built-in %s, have %s; a file's name has a / or ends in .ini", name,
-                    dir, list);
-        return NULL;
-    }
-    gsize n;
-    const char *data = g_bytes_get_data(bytes, &n);
-    g_autofree char *text = g_strndup(data, n);
-    return ini_parse(text, file, error);
+    g_autofree char *file = g_strconcat(name, ".ini", NULL), *path = g_strconcat(dir, "/", file, NULL);
+    for (const struct data_file *f = data_files; f->name; f++)
+        if (strcmp(f->name, path) == 0)
+            return ini_parse(f->text, file, error);
+    g_auto(GStrv) names = ini_list(dir);
+    g_autofree char *list = g_strjoinv(", ", names);
+    g_set_error(error, INI_ERROR, 0,
+                "no '%s' among the built-in %s, have %s; a file's name has a / or ends in .ini", name, dir,
+                list);
+    return NULL;
 }
 
 static int by_name(const void *a, const void *b)
@@ -220,16 +202,14 @@ static int by_name(const void *a, const void *b)
 
 char **ini_list(const char *dir)
 {
-    register_data();
-    g_autofree char *path = g_strconcat("/parprof/", dir, NULL);
-    char **names = g_resources_enumerate_children(path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-    if (!names)
-        return g_new0(char *, 1);
-    for (char **name = names; *name; name++)
-        if (g_str_has_suffix(*name, ".ini"))
-            (*name)[strlen(*name) - 4] = '\0';
-    qsort(names, g_strv_length(names), sizeof *names, by_name);
-    return names;
+    GPtrArray *names = g_ptr_array_new();
+    size_t n = strlen(dir);
+    for (const struct data_file *f = data_files; f->name; f++)
+        if (strncmp(f->name, dir, n) == 0 && f->name[n] == '/')
+            g_ptr_array_add(names, g_strndup(f->name + n + 1, strlen(f->name + n + 1) - strlen(".ini")));
+    qsort(names->pdata, names->len, sizeof *names->pdata, by_name);
+    g_ptr_array_add(names, NULL);
+    return (char **)g_ptr_array_free(names, FALSE);
 }
 
 void ini_free(struct ini *ini)

@@ -1,14 +1,14 @@
 libparprof_a_SOURCES += %D%/op.def %D%/layer.def \
-	%D%/bucket.h %D%/build.h %D%/cost.h %D%/engine.h %D%/gangs.h %D%/ini.h %D%/mode.h %D%/model.h %D%/op.h \
+	%D%/bucket.h %D%/build.h %D%/cost.h %D%/data.h %D%/engine.h %D%/gangs.h %D%/ini.h %D%/mode.h %D%/model.h %D%/op.h \
 	%D%/plan.h %D%/seal.h %D%/bucket.c %D%/build.c %D%/cost.c %D%/engine.c %D%/gangs.c %D%/hazards.c \
 	%D%/ini.c %D%/layer.c %D%/lower.c %D%/mode-ddp.c %D%/mode-single.c %D%/mode.c %D%/model.c %D%/op.c \
 	%D%/place.c %D%/plan.c %D%/seal.c %D%/write-json.c %D%/write.c
 
-# Data built into the program: every room adds its files to DATA_FILES and to data.gresource.xml.
-DATA_FILES = data.gresource.xml %D%/models/bert-base.ini %D%/models/mini.ini
-EXTRA_DIST += $(DATA_FILES)
-CLEANFILES += %D%/resources.c
-nodist_libparprof_a_SOURCES = %D%/resources.c
-%D%/resources.c: $(DATA_FILES)
-	$(AM_V_GEN)$(MKDIR_P) %D% && $(GLIB_COMPILE_RESOURCES) --sourcedir=$(srcdir) --target=$@ \
-		--generate-source --internal --manual-register --c-name=parprof_data $(srcdir)/data.gresource.xml
+# Data built into the program: every room adds its files to DATA_FILES.
+DATA_FILES = %D%/models/bert-base.ini %D%/models/mini.ini
+EXTRA_DIST += %D%/embed.awk $(DATA_FILES)
+CLEANFILES += %D%/data.c
+nodist_libparprof_a_SOURCES = %D%/data.c
+%D%/data.c: %D%/embed.awk $(DATA_FILES)
+	$(AM_V_GEN)$(MKDIR_P) %D% && \
+		(cd $(srcdir) && $(AWK) -f plan/embed.awk $(DATA_FILES)) > $@.tmp && mv $@.tmp $@

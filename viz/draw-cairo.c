@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <cairo-svg.h>
-#include <gio/gio.h>
 #include <pango/pangocairo.h>
 
 #define FAMILIES      "Noto Sans, Noto Sans CJK KR, NanumGothic, DejaVu Sans, sans-serif"
@@ -67,7 +66,7 @@ static void svg_free(struct draw *d)
 static struct draw *svg_begin(double width, double height, const char *title, GError **error)
 {
     if (!(width >= 1 && width <= MAX_CANVAS_PX && height >= 1 && height <= MAX_CANVAS_PX)) {
-        g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                     "svg: a canvas of %.0f x %.0f px cannot be drawn on; use 1 to %.0f px", width, height,
                     MAX_CANVAS_PX);
         return NULL;
@@ -230,7 +229,7 @@ static GBytes *svg_finish(struct draw *d, GError **error)
     if (status == CAIRO_STATUS_SUCCESS)
         bytes = polish(d->svg, d->title);
     else
-        g_set_error(error, G_IO_ERROR, G_IO_ERROR_FAILED, "svg: Cairo could not draw the figure: %s",
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_FAILED, "svg: Cairo could not draw the figure: %s",
                     cairo_status_to_string(status));
     svg_free(d);
     return bytes;

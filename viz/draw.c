@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <gio/gio.h>
-
 #define MODULE "parprof-cairo.so"
 #define SYMBOL "parprof_draw_svg"
 
@@ -14,7 +12,7 @@ static const struct draw_ops *open_module(const char *path, GError **error)
 
     if (!ops)
         g_set_error(
-            error, G_IO_ERROR, G_IO_ERROR_FAILED,
+            error, DRAW_ERROR, DRAW_ERROR_FAILED,
             "drawing: cannot open %s; install Cairo and Pango (Debian: libpangocairo-1.0-0) or build parprof "
             "again",
             dlerror());
@@ -33,7 +31,7 @@ const struct draw_ops *draw_open(GError **error)
         if (g_file_test(path, G_FILE_TEST_EXISTS))
             return open_module(path, error);
     }
-    g_set_error(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND,
+    g_set_error(error, DRAW_ERROR, DRAW_ERROR_FAILED,
                 "drawing: " MODULE
                 " is neither in %s nor in %s nor in %s; 'make' builds it and 'make install' "
                 "installs it",

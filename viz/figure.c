@@ -1,7 +1,5 @@
 #include "viz/figure.h"
 
-#include <gio/gio.h>
-
 #define MIN_WIDTH_PX  320
 #define MIN_HEIGHT_PX 180
 #define MAX_PX        32000 /* what viewers still open */
@@ -20,7 +18,7 @@ static bool canvas_ok(const struct figure *f, const struct figure_options *o, GE
 {
     if (o->width >= MIN_WIDTH_PX && o->width <= MAX_PX && o->height >= MIN_HEIGHT_PX && o->height <= MAX_PX)
         return true;
-    g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
+    g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                 "figure %s: a canvas of %.0f x %.0f px is %s; use %d x %d to %d x %d px", f->name, o->width,
                 o->height, o->width > MAX_PX || o->height > MAX_PX ? "too large" : "too small to read",
                 MIN_WIDTH_PX, MIN_HEIGHT_PX, MAX_PX, MAX_PX);

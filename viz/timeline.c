@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include <gio/gio.h>
-
 #include "viz/lanes.h"
 #include "viz/layout.h"
 #include "viz/palette.h"
@@ -148,7 +146,7 @@ static bool collect(struct scene *s, bool none, GError **error)
     if (in->analysis->slowest_rank >= s->shown)
         ranks[s->shown - 1] = in->analysis->slowest_rank;
     if (!rows_collect(&s->ranks, in->trace, in->analysis->median_step, s->shown, ranks)) {
-        g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                     "figure timeline: nothing in step %u of the trace takes time; there is nothing to draw",
                     in->analysis->median_step);
         return false;
@@ -486,7 +484,7 @@ static bool drawable(const struct figure_input *in, GError **error)
 
     if (a->n_steps && a->median_step < a->n_steps && a->n_ranks && a->n_ranks == in->trace->t.n_ranks)
         return true;
-    g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+    g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                 "figure timeline: the trace has no complete step to draw; record one at least");
     return false;
 }
@@ -504,7 +502,7 @@ static bool draw_timeline(const struct figure_input *in, const struct figure_opt
     const double legend = LEGEND_LINE * legend_paint(&s.pen, LEGEND_ALL, 0, 0, width, LEGEND_LINE, false);
     bool none = compares(&s), ok = divide_height(&s, legend, &none);
     if (!ok)
-        g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                     "figure timeline: %.0f x %.0f px leave no room for a lane; use a higher canvas", o->width,
                     o->height);
     ok = ok && collect(&s, none, error);
