@@ -173,8 +173,10 @@ static void closing_line(const struct job *job, const struct files *f, const str
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
     int64_t predicted_ns = (r->predicted.there ? &r->predicted : &r->main)->analysis.median_ns, best_ns;
     if (f->figure)
-        g_string_append_printf(out, "wrote %s (step %u, the median)", f->figure,
-                               r->main.analysis.median_step);
+        g_string_append_printf(out, "wrote %s", f->figure);
+    if (f->figure && r->main.trace.n_steps > 1)
+        g_string_append_printf(out, " (step %u of %u, the median)", r->main.analysis.median_step + 1,
+                               r->main.trace.n_steps);
     double best = job->shape.ranks > 1 ? predict_best_bucket(job, costs, predicted_ns, &best_ns) : 0;
     if (best > 0)
         g_string_append_printf(out, "%stry --bucket-mb %g (predicted %.1f ms instead of %.1f)",

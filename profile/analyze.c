@@ -141,12 +141,6 @@ static int compare_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int64_t samples_median(const int64_t *sorted, uint32_t n)
-{
-    int64_t low = sorted[(n - 1) / 2], high = sorted[n / 2];
-    return low + (high - low) / 2;
-}
-
 /* The k-th smallest and largest of n hold the median unless fewer than k samples lie on one side of it: with
  * probability 1 - 2 P(Binomial(n, 1/2) < k). */
 void samples_ci95(const int64_t *sorted, uint32_t n, int64_t *ci95)
@@ -171,9 +165,9 @@ static void summarize_steps(struct analysis *a)
     qsort(sorted, a->n_steps, sizeof *sorted, compare_ns);
     a->min_ns = sorted[0];
     a->max_ns = sorted[a->n_steps - 1];
-    a->median_ns = samples_median(sorted, a->n_steps);
+    a->median_ns = sorted[(a->n_steps - 1) / 2];
     samples_ci95(sorted, a->n_steps, a->ci95_ns);
-    while (a->step_ns[a->median_step] != sorted[(a->n_steps - 1) / 2])
+    while (a->step_ns[a->median_step] != a->median_ns)
         a->median_step++;
     g_free(sorted);
     const struct partition *median = &a->partition[(gsize)a->median_step * a->n_ranks];

@@ -30,9 +30,9 @@ struct analysis {
     uint32_t n_steps, n_ranks, n_buckets;
     struct partition *partition; /* [step * n_ranks + rank] */
     int64_t *step_ns;            /* per step: from the first start to the last end of all ranks */
-    uint32_t median_step;        /* whose step_ns is the (lower) median */
+    uint32_t median_step;        /* whose step_ns is median_ns, the first such */
     uint32_t slowest_rank;       /* of the median step: the longest window; the lowest rank among equals */
-    int64_t median_ns, min_ns, max_ns; /* of step_ns; median as in statistics, mean of the middle two */
+    int64_t median_ns, min_ns, max_ns; /* of step_ns; median: the lower of the middle two, a step that was */
     int64_t ci95_ns[2]; /* of the median, by order statistics (binomial); min and max when n < CI95_SAMPLES */
     int64_t phase_ns[PHASES]; /* busy time by phase of the slowest rank in the median step */
     /* Of that rank's members of gangs in the median step, in sum: transfer, what the fastest member of the
@@ -48,11 +48,10 @@ struct analysis {
 bool analyze(const struct trace *, struct analysis *, GError **);
 void analysis_release(struct analysis *);
 
-/* Of n >= 1 ascending samples: the median (the mean of the middle two, rounded down), and the innermost
- * symmetric pair of order statistics that holds it with at least 95 %; the extremes where n < CI95_SAMPLES,
+/* Of n >= 1 ascending samples: the innermost symmetric pair of order statistics that holds the median with at
+ * least 95 %; the extremes where n < CI95_SAMPLES,
  * of which no pair does. */
 #define CI95_SAMPLES 6
-int64_t samples_median(const int64_t *sorted, uint32_t n);
 void samples_ci95(const int64_t *sorted, uint32_t n, int64_t *ci95);
 
 #define ANALYZE_ERROR (analyze_error_quark())
