@@ -7,21 +7,27 @@
 #include "plan/engine.h"
 
 struct compute {
+    const struct run *run; /* plan, model, seed, optimizer settings */
     const struct plan *plan;
     const struct model *model;
     const struct k_table *k; /* kernels of the model's dtype */
-    double lr;
 };
 
-/* mem[i] is the memory of the op's i-th access (order: see plan.h).  stream is handed to every kernel, NULL on CPU.
+/* step: position in the data, which keys dropout; Adam counts from the first step of the run, step - run->data_step.
+ * mem[i] is the memory of the op's i-th access (order: see plan.h).  stream is handed to every kernel, NULL on CPU.
  * Returns 0 or the first kernel's nonzero status.  A rank without samples writes zeros where it would write gradients. */
-int compute_op(const struct compute *, void *stream, uint32_t op, void *const *mem);
+int compute_op(const struct compute *, void *stream, uint32_t op, uint32_t step, void *const *mem);
 
-/* layers.c, called by compute_op.  mem as the kind's contract in plan.h says. */
-int layer_forward(const struct compute *, void *stream, uint32_t layer, uint32_t samples, const void *weight, const void *x,
-                  void *y, void *saved, void *scratch);
-/* dx is NULL at the first layer.  dweight is overwritten. */
-int layer_backward(const struct compute *, void *stream, uint32_t layer, uint32_t samples, const void *weight,
-                   const void *x, const void *saved, const void *dy, void *dx, void *dweight, void *scratch);
+/* layers.c, called by compute_op.  The samples are [first, first + n) of the step's global mini-batch, which keys dropout.
+ * dx is NULL at the first layer.  dweight is overwritten, or added to. */
+struct layer_call {
+    const struct compute *compute;
+    void *stream;
+    uint32_t layer, step, first_sample, samples;
+    const void *weight, *x;
+    void *saved, *scratch;
+};
+int layer_forward(const struct layer_call *, void *y);
+int layer_backward(const struct layer_call *, const void *dy, void *dx, void *dweight, int accumulate);
 
 #endif

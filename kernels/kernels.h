@@ -2,7 +2,7 @@
  *
  * Everything is row-major; sizes are elements; every pointer but those named int32_t, float, double holds the table's
  * dtype (mean and rstd too).  stream is NULL on CPU.  Functions return 0 or a device's error code.  Zero rows are legal:
- * gradients by parameters are then written as zeros.  No output aliases an input unless said.
+ * gradients by parameters are then written as zeros.  accumulate: they are added to what is there instead of overwriting it.  No output aliases an input unless said.
  */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -26,7 +26,7 @@ struct k_table {
     /* y[r,j] += bias[j], rows of stride ld */
     int (*bias)(void *stream, size_t rows, size_t n, const void *bias, void *y, size_t ld);
     /* dbias[j] = sum over rows of dy[r,j] */
-    int (*bias_grad)(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias);
+    int (*bias_grad)(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias, int accumulate);
 
     /* sum = x + y + bias (x NULL: nothing; bias NULL: nothing; sum may be y); out = (sum - mean) rstd gamma + beta.
      * epsilon 1e-5. */
@@ -34,7 +34,7 @@ struct k_table {
                     const void *beta, void *sum, void *out, void *mean, void *rstd);
     /* From dout: dsum, dgamma, dbeta. */
     int (*add_norm_grad)(void *stream, size_t rows, size_t d, const void *dout, const void *sum, const void *gamma,
-                         const void *mean, const void *rstd, void *dsum, void *dgamma, void *dbeta);
+                         const void *mean, const void *rstd, void *dsum, void *dgamma, void *dbeta, int accumulate);
 
     /* qkv[rows, 3 heads dh], rows = batch seq; probs[batch, heads, seq, seq] = softmax(q k' / sqrt(dh));
      * out[rows, heads dh] = probs v. */
@@ -48,7 +48,7 @@ struct k_table {
     int (*bias_act)(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x, void *y);
     /* dx = dy activation'(x), and dbias = column sums of dx; dx may be dy */
     int (*bias_act_grad)(void *stream, int activation, size_t rows, size_t n, const void *dy, const void *x, void *dx,
-                         void *dbias);
+                         void *dbias, int accumulate);
     /* y = tanh(y + bias), rows x n;  dx = dy (1 - y^2) */
     int (*bias_tanh)(void *stream, size_t rows, size_t n, const void *bias, void *y);
     int (*tanh_grad)(void *stream, size_t n, const void *dy, const void *y, void *dx);
@@ -58,16 +58,29 @@ struct k_table {
                  const void *position, const void *type, void *y);
     /* Overwrites the whole tables dword[vocab,d], dposition[positions,d], dtype[types,d] (NULL if types is 0). */
     int (*embed_grad)(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions, size_t types,
-                      const int32_t *token, const void *dy, void *dword, void *dposition, void *dtype);
+                      const int32_t *token, const void *dy, void *dword, void *dposition, void *dtype, int accumulate);
 
-    /* loss = mean over rows of -log softmax(logits)[target]; dlogits = gradient of that mean.  Zero rows: loss 0. */
-    int (*cross_entropy)(void *stream, size_t rows, size_t classes, const void *logits, const int32_t *target,
-                         void *dlogits, double *loss);
+    /* loss = weight x mean over rows of -log softmax(logits)[target]; dlogits = gradient of that.  Zero rows: loss 0. */
+    int (*cross_entropy)(void *stream, size_t rows, size_t classes, double weight, const void *logits,
+                         const int32_t *target, void *dlogits, double *loss);
 
     int (*scale_copy)(void *stream, size_t n, double scale, const void *src, void *dst); /* scale 1 copies bits */
     int (*add)(void *stream, size_t n, const void *src, void *dst);                      /* dst += src */
     int (*zero)(void *stream, size_t n, void *dst);
-    int (*sgd)(void *stream, size_t n, double lr, const void *grad, void *weight); /* weight -= lr grad */
+    /* dst[i] = src[0][i] + src[1][i] + ..., in that order; dst may be one of src */
+    int (*sum)(void *stream, size_t members, size_t n, const void *const *src, void *dst);
+
+    /* Optimizers, as PyTorch's.  g = factor[0] grad (factor NULL: grad).
+     * sgd: moment = momentum moment + g, weight -= lr moment (moment NULL: weight -= lr g). */
+    int (*sgd)(void *stream, size_t n, double lr, double momentum, const double *factor, const void *grad, void *moment,
+               void *weight);
+    /* t counts from 1; no weight decay, no amsgrad */
+    int (*adam)(void *stream, size_t n, double lr, double beta1, double beta2, double epsilon, uint32_t t,
+                const double *factor, const void *grad, void *moment, void *variance, void *weight);
+    /* sum += x[0]^2 + x[1]^2 + ..., in double */
+    int (*sum_squares)(void *stream, size_t n, const void *x, double *sum);
+    /* norm[1] = min(1, max_norm / (sqrt(norm[0]) + 1e-6)): torch.nn.utils.clip_grad_norm_ */
+    int (*clip_factor)(void *stream, double max_norm, double *norm);
 };
 
 /* The reference: plain loops, sums in double whatever the dtype.  The fast one: OpenBLAS and vectorised loops. */

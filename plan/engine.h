@@ -15,7 +15,9 @@ struct run {
     const struct cost_model *costs; /* sim only */
     uint32_t warmup, steps;
     uint64_t seed;
-    double lr;
+    double lr, momentum; /* Adam: betas 0.9 and 0.999, epsilon 1e-8, as PyTorch */
+    double clip_norm;    /* 0: not clipped */
+    const char *data;    /* file of text to train on; NULL: synthetic */
     double link_gbps, link_us;  /* cpu: pace transfers to a link; 0 and 0: raw memory */
     uint32_t data_step;         /* position in the data at which to begin */
     const volatile int *cancel; /* polled; nonzero asks to stop soon, with what is measured so far */

@@ -5,7 +5,9 @@
 #include "plan/model.h"
 #include "plan/plan.h"
 
-enum overlap { OVERLAP_NONE, OVERLAP_BACKWARD, OVERLAPS };
+/* none: all-reduce after backward; backward: during it; optimizer: as backward, and each bucket's copy-out and optimizer
+ * step beside the all-reduce of the buckets after it. */
+enum overlap { OVERLAP_NONE, OVERLAP_BACKWARD, OVERLAP_OPTIMIZER, OVERLAPS };
 const char *overlap_name(unsigned overlap); /* "none" */
 
 /* What to plan. */
@@ -14,6 +16,11 @@ struct shape {
     uint32_t ranks, batch; /* batch: samples of all ranks together */
     uint8_t overlap;       /* enum overlap */
     uint8_t algo;          /* enum allreduce to lower to; ALLREDUCE_WHOLE leaves one gang */
+    uint8_t optimizer;     /* enum optimizer */
+    uint32_t accumulate;   /* micro-batches of a step, all but the last without all-reduce; 0 counts as 1 */
+    bool clip;             /* clip the gradients by their global norm */
+    bool bucket_view;      /* gradients are views of the buckets: no copy-out */
+    bool first_iteration;  /* PyTorch's first: weights broadcast, one bucket, no overlap, buckets rebuilt */
     uint64_t bucket_bytes, first_bucket_bytes;
 };
 

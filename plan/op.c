@@ -43,7 +43,8 @@ const char *phase_name(unsigned phase)
 
 const char *allreduce_name(unsigned algo)
 {
-    static const char *const names[ALLREDUCES] = {"whole", "ring"};
+    static const char *const names[ALLREDUCES] = {"whole", "ring", "tree", "reduce-broadcast",
+                                                    "all-to-all"};
     return algo < ALLREDUCES ? names[algo] : "?";
 }
 

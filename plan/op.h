@@ -24,11 +24,15 @@ enum op_kind {
 
 enum lane_class { LANE_COMPUTE, LANE_COMM, LANE_COPY, LANE_HOST, LANE_CLASSES };
 enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_COMM, PHASE_OPTIMIZER, PHASES };
+/* whole: one gang, the engine's own library */
 enum allreduce {
     ALLREDUCE_WHOLE,
     ALLREDUCE_RING,
+    ALLREDUCE_TREE,
+    ALLREDUCE_REDUCE_BROADCAST,
+    ALLREDUCE_ALL_TO_ALL,
     ALLREDUCES
-}; /* whole: one gang, the engine's own library */
+};
 
 /* What an operation is, wherever it shows up. */
 struct op_tag {

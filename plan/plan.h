@@ -36,11 +36,17 @@ enum value_class {
     VALUE_ACT,    /* output of a layer; index = layer */
     VALUE_SAVED,  /* what a layer's backward needs beside its input; index = layer */
     VALUE_DELTA,  /* gradient by the output of a layer; index = layer */
-    VALUE_LOSS,   /* one double: the rank's mean loss over its samples */
+    VALUE_MOMENT, /* momentum, or Adam's first moment; index = layer, laid out as the weights */
+    VALUE_VARIANCE, /* Adam's second moment, likewise */
+    VALUE_NORM,   /* two doubles: sum of the gradients' squares, factor that clips them */
+    VALUE_LOSS,   /* one double: a micro-batch's part of the rank's mean loss: the rank's is the sum over them */
     VALUE_SCRATCH,
     VALUE_CLASSES
 };
 const char *value_class_name(unsigned cls); /* "weight" */
+
+enum optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM, OPTIMIZERS };
+const char *optimizer_name(unsigned optimizer); /* "sgd"; momentum is SGD with a moment */
 
 enum { VALUE_LIVE_IN = 1, VALUE_LIVE_OUT = 2 };
 enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_UPDATE = 3 };
@@ -68,12 +74,19 @@ struct gang {
  * than n_ops, the end mark.  The order of accesses is the kind's contract with whoever runs it:
  *   INPUT   write input
  *   FWD     read weight, read act (input of the first layer: the tokens), write act, write saved, write scratch
- *   LOSS    read act (logits), read input, write delta, write loss
- *   BWD     read weight, read act (input), read saved, read delta, write delta (none at the first layer), write grad,
+ *   LOSS    read act (logits), read input, write delta, write loss; both weighted by the micro-batch's part of the rank's
+ *           samples
+ *   BWD     read weight, read act (input), read saved, read delta, write delta (none at the first layer), write grad (update: is added to),
  *           write scratch
  *   PACK    (read grad view, write bucket view) for each parameter, in bucket order
  *   UNPACK  (read bucket view, write grad view) for each parameter, in bucket order
- *   OPTIM   (update weight, read grad) for each layer
+ *   NORM    write norm, then read grad for each piece
+ *   OPTIM   (update weight, read grad, update moment, update variance) for each piece, the moments as the optimizer has
+ *           them; last, when gradients are clipped, read norm.  A piece is a layer, or a parameter where the gradient is
+ *           a view of a bucket or the step goes bucket by bucket
+ *   BROADCAST  the first member reads, the others write, equal bytes
+ *   SEND    read;  RECV  write;  RECV_ADD  update;  a gang of a sender and a receiver, equal bytes
+ *   SUM     read for each rank, in rank order, then write; what is written may be one of those read
  *   ALLREDUCE  update bucket
  *   EXCHANGE   read the range sent, write the range received;  EXCHANGE_ADD  read ..., update ...
  * FWD, BWD and PACK are of one layer each; UNPACK and what reduces a bucket name the layers that the bucket spans, OPTIM
@@ -96,6 +109,9 @@ struct plan {
     struct cost_key *costs;
     double *rank_share;  /* per rank: its part of the samples of a step, what PACK multiplies by; sums to 1 */
     uint32_t *rank_rows; /* per rank: samples of a step */
+    uint32_t n_micro;    /* micro-batches of a step, at least 1 */
+    uint32_t *micro_rows; /* [rank * n_micro + micro]: samples; chunk_size's rule within the rank's */
+    uint8_t optimizer;   /* enum optimizer */
     uint32_t *order;     /* sealed: a topological order of the ops, members of a gang adjacent */
     uint64_t *place;     /* placed: per root value, offset in its rank's arena (unused for views) */
     uint64_t *arena_bytes; /* placed: per rank */
