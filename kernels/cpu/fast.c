@@ -97,20 +97,6 @@ static int fast_zero(void *stream, size_t n, void *dst)
     return 0;
 }
 
-ON_EVERY_CPU static void sgd(size_t n, float lr, const float *grad, float *weight)
-{
-#pragma omp simd
-    for (size_t i = 0; i < n; i++)
-        weight[i] -= lr * grad[i];
-}
-
-static int fast_sgd(void *stream, size_t n, double lr, const void *grad, void *weight)
-{
-    (void)stream;
-    sgd(n, (float)lr, grad, weight);
-    return 0;
-}
-
 const struct k_table k_cpu_f32 = {
     .name = "cpu f32",
     .elem_bytes = sizeof(float),
@@ -132,4 +118,7 @@ const struct k_table k_cpu_f32 = {
     .add = fast_add,
     .zero = fast_zero,
     .sgd = fast_sgd,
+    .adam = fast_adam,
+    .sum_squares = fast_sum_squares,
+    .clip_factor = fast_clip_factor,
 };

@@ -327,13 +327,7 @@ static int ref_zero(void *stream, size_t n, void *dst)
     return 0;
 }
 
-static int ref_sgd(void *stream, size_t n, double lr, const void *grad, void *weight)
-{
-    (void)stream;
-    for (size_t i = 0; i < n; i++)
-        ((REAL *)weight)[i] = (REAL)(((REAL *)weight)[i] - lr * ((const REAL *)grad)[i]);
-    return 0;
-}
+#include "kernels/cpu/ref-optim.h"
 
 const struct k_table TABLE = {
     .name = NAME,
@@ -356,4 +350,7 @@ const struct k_table TABLE = {
     .add = ref_add,
     .zero = ref_zero,
     .sgd = ref_sgd,
+    .adam = ref_adam,
+    .sum_squares = ref_sum_squares,
+    .clip_factor = ref_clip_factor,
 };
