@@ -84,6 +84,7 @@ int fast_sum_squares(void *stream, size_t n, const void *x, double *sum)
 int fast_clip_factor(void *stream, double max_norm, double *norm)
 {
     (void)stream;
-    norm[1] = fmin(1, max_norm / (sqrt(norm[0]) + 1e-6));
+    const double factor = max_norm / (sqrt(norm[0]) + 1e-6);
+    norm[1] = factor > 1 ? 1 : factor; /* not a number stays that */
     return 0;
 }

@@ -21,12 +21,12 @@ static int ref_adam(void *stream, size_t n, double lr, double beta1, double beta
 {
     (void)stream;
     REAL *m = moment, *v = variance, *w = weight;
+    const double bias1 = 1 - pow(beta1, t), bias2 = 1 - pow(beta2, t);
     for (size_t i = 0; i < n; i++) {
         const double g = (factor ? factor[0] : 1) * ((const REAL *)grad)[i];
         m[i] = (REAL)(beta1 * m[i] + (1 - beta1) * g);
         v[i] = (REAL)(beta2 * v[i] + (1 - beta2) * g * g);
-        const double m_hat = m[i] / (1 - pow(beta1, t)), v_hat = v[i] / (1 - pow(beta2, t));
-        w[i] = (REAL)(w[i] - lr * m_hat / (sqrt(v_hat) + epsilon));
+        w[i] = (REAL)(w[i] - lr * (m[i] / bias1) / (sqrt(v[i] / bias2) + epsilon));
     }
     return 0;
 }
@@ -43,6 +43,6 @@ static int ref_clip_factor(void *stream, double max_norm, double *norm)
 {
     (void)stream;
     const double factor = max_norm / (sqrt(norm[0]) + 1e-6);
-    norm[1] = factor < 1 ? factor : 1;
+    norm[1] = factor > 1 ? 1 : factor; /* not a number stays that */
     return 0;
 }
