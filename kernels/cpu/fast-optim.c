@@ -14,8 +14,9 @@ ON_EVERY_CPU static void descend_with_momentum(size_t n, float lr, float momentu
 {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
-        moment[i] = momentum * moment[i] + factor * grad[i];
-        weight[i] -= lr * moment[i];
+        const float m = momentum * moment[i] + factor * grad[i];
+        moment[i] = m;
+        weight[i] -= lr * m;
     }
 }
 
@@ -43,9 +44,10 @@ ON_EVERY_CPU static void adam(size_t n, const struct adam *by, const float *grad
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         const float g = a.factor * grad[i];
-        moment[i] = a.beta1 * moment[i] + a.rest1 * g;
-        variance[i] = a.beta2 * variance[i] + a.rest2 * g * g;
-        weight[i] -= a.step * moment[i] / (sqrtf(variance[i]) * a.root + a.epsilon);
+        const float m = a.beta1 * moment[i] + a.rest1 * g, v = a.beta2 * variance[i] + a.rest2 * g * g;
+        moment[i] = m;
+        variance[i] = v;
+        weight[i] -= a.step * m / (sqrtf(v) * a.root + a.epsilon);
     }
 }
 

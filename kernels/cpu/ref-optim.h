@@ -7,10 +7,8 @@ static int ref_sgd(void *stream, size_t n, double lr, double momentum, const dou
     REAL *m = moment, *w = weight;
     for (size_t i = 0; i < n; i++) {
         double step = (factor ? factor[0] : 1) * ((const REAL *)grad)[i];
-        if (m) {
-            step += momentum * m[i];
-            m[i] = (REAL)step;
-        }
+        if (m)
+            step = m[i] = (REAL)(momentum * m[i] + step);
         w[i] = (REAL)(w[i] - lr * step);
     }
     return 0;
