@@ -52,7 +52,7 @@ static bool check_member(const struct plan *plan, const struct gang *gang, uint3
     uint32_t op = plan->gang_ops[member], peer = plan->gang_ops[peer_of(gang, member)];
     const char *problem = NULL;
     if (plan->ops[op].tag.kind != OP_EXCHANGE && plan->ops[op].tag.kind != OP_EXCHANGE_ADD)
-        problem = "has no implementation on CPU cores; lower it to a ring";
+        problem = "has no implementation on CPU cores; lower it to hops";
     else if (plan->ops[op + 1].first_access - plan->ops[op].first_access != 2 ||
              plan->ops[peer + 1].first_access - plan->ops[peer].first_access != 2)
         problem = "needs a range that is sent and one that is received";

@@ -25,6 +25,15 @@ static int optimize(const struct compute *c, void *stream, uint32_t op, void *co
     return status;
 }
 
+/* All but the last are added up there. */
+static int sum(const struct compute *c, void *stream, uint32_t op, void *const *mem)
+{
+    const struct plan *plan = c->plan;
+    const uint32_t first = plan->ops[op].first_access, n = plan->ops[op + 1].first_access - first - 1;
+    const uint64_t bytes = plan->values[plan->accesses[first + n].value].bytes;
+    return c->k->sum(stream, n, bytes / c->k->elem_bytes, (const void *const *)mem, mem[n]);
+}
+
 static int loss(const struct compute *c, void *stream, uint32_t samples, void *const *mem)
 {
     const struct dims *d = &c->model->dims;
@@ -60,6 +69,8 @@ int compute_op(const struct compute *c, void *stream, uint32_t id, void *const *
         return copy_pairs(c, stream, id, c->plan->rank_share[rank], mem);
     case OP_UNPACK:
         return copy_pairs(c, stream, id, 1, mem);
+    case OP_SUM:
+        return sum(c, stream, id, mem);
     case OP_OPTIM:
         return optimize(c, stream, id, mem);
     default:

@@ -11,8 +11,9 @@
  * Invariants, proved by plan_seal:
  *  1 a dependency names an op of the same rank that was added before; what crosses ranks is a gang;
  *  2 with each gang contracted to one node and each lane a chain, the graph has no cycle (no deadlock);
- *  3 a gang has at least one member, at most one op a lane and one a rank, all of the same kind; the bytes of their tags
- *    are equal or, in an EXCHANGE gang, those that each member's peer receives;
+ *  3 a gang has at least one member, at most one op a lane and one a rank, all of the same kind, or is a SEND and a RECV
+ *    or RECV_ADD; the bytes of their tags are equal or, in an EXCHANGE gang, those that each member's peer receives, and
+ *    are those of what is sent or received;
  *  4 two accesses of one rank to overlapping bytes of a root, at least one of them a write, are ordered by a path of
  *    ops of that rank;
  *  5 nothing is read before it is written, except values that are live in;
