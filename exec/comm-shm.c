@@ -41,25 +41,45 @@ static uint64_t access_bytes(const struct plan *plan, uint32_t op, unsigned i)
     return plan->values[access_of(plan, op, i)->value].bytes;
 }
 
-static uint32_t peer_of(const struct gang *gang, uint32_t member)
+static bool is_exchange(unsigned kind)
 {
-    return gang->first + (member - gang->first + gang->n - gang->shift % gang->n) % gang->n;
+    return kind == OP_EXCHANGE || kind == OP_EXCHANGE_ADD;
+}
+
+static bool adds(unsigned kind)
+{
+    return kind == OP_EXCHANGE_ADD || kind == OP_RECV_ADD;
+}
+
+/* Which of its accesses a member receives into, or -1. */
+static int receives_into(unsigned kind)
+{
+    return is_exchange(kind) ? 1 : kind == OP_RECV || kind == OP_RECV_ADD ? 0 : -1;
+}
+
+/* Whom a member receives from; of a sender, its receiver. */
+static uint32_t peer_of(const struct plan *plan, const struct gang *gang, uint32_t member)
+{
+    uint32_t back = is_exchange(plan->ops[plan->gang_ops[member]].tag.kind) ? gang->shift % gang->n : 1;
+    return gang->first + (member - gang->first + gang->n - back) % gang->n;
 }
 
 static bool check_member(const struct plan *plan, const struct gang *gang, uint32_t member, size_t elem_bytes,
                          GError **error)
 {
-    uint32_t op = plan->gang_ops[member], peer = plan->gang_ops[peer_of(gang, member)];
+    uint32_t op = plan->gang_ops[member], peer = plan->gang_ops[peer_of(plan, gang, member)];
+    unsigned kind = plan->ops[op].tag.kind;
+    int into = receives_into(kind);
     const char *problem = NULL;
-    if (plan->ops[op].tag.kind != OP_EXCHANGE && plan->ops[op].tag.kind != OP_EXCHANGE_ADD)
+    if (into < 0 && kind != OP_SEND)
         problem = "has no implementation on CPU cores; lower it to hops";
-    else if (plan->ops[op + 1].first_access - plan->ops[op].first_access != 2 ||
-             plan->ops[peer + 1].first_access - plan->ops[peer].first_access != 2)
+    else if (is_exchange(kind) && (plan->ops[op + 1].first_access - plan->ops[op].first_access != 2 ||
+                                   plan->ops[peer + 1].first_access - plan->ops[peer].first_access != 2))
         problem = "needs a range that is sent and one that is received";
-    else if (access_bytes(plan, op, 1) != access_bytes(plan, peer, 0))
+    else if (into >= 0 && access_bytes(plan, op, (unsigned)into) != access_bytes(plan, peer, 0))
         problem = "receives another number of bytes than its peer sends";
-    else if (access_bytes(plan, op, 1) % elem_bytes)
-        problem = "receives a part of an element";
+    else if (adds(kind) && access_bytes(plan, op, (unsigned)into) % elem_bytes)
+        problem = "adds a part of an element";
     if (!problem)
         return true;
     g_autofree char *text = plan_op_text(plan, op);
@@ -136,6 +156,19 @@ static bool sleep_until(const struct comm *comm, int64_t until_ns)
     return true;
 }
 
+static void receive(const struct comm *comm, uint32_t op, const void *from, void *const *mem)
+{
+    unsigned kind = comm->plan->ops[op].tag.kind;
+    int into = receives_into(kind);
+    uint64_t bytes = into < 0 ? 0 : access_bytes(comm->plan, op, (unsigned)into);
+    if (bytes == 0)
+        return;
+    if (adds(kind))
+        comm->k->add(NULL, bytes / comm->k->elem_bytes, from, mem[into]);
+    else
+        memcpy(mem[into], from, bytes);
+}
+
 int64_t comm_gang(struct comm *comm, uint32_t op, void *const *mem, int64_t ready_ns)
 {
     const struct plan *plan = comm->plan;
@@ -146,12 +179,7 @@ int64_t comm_gang(struct comm *comm, uint32_t op, void *const *mem, int64_t read
     comm->sent[comm->place[op]] = mem[0];
     if (!meet(comm, m, &m->begin, gang->n, &begin_ns))
         return -1;
-    const void *from = comm->sent[peer_of(gang, comm->place[op])];
-    uint64_t bytes = access_bytes(plan, op, 1);
-    if (tag->kind == OP_EXCHANGE_ADD)
-        comm->k->add(NULL, bytes / comm->k->elem_bytes, from, mem[1]);
-    else if (bytes)
-        memcpy(mem[1], from, bytes);
+    receive(comm, op, comm->sent[peer_of(plan, gang, comm->place[op])], mem);
     int64_t end_ns = clock_ns();
     if (!meet(comm, m, &m->end, gang->n, &end_ns))
         return -1;

@@ -33,7 +33,7 @@ bool build_check(const struct shape *shape, GError **error)
         what = g_strdup_printf("--overlap is unknown, give %s or %s", overlap_name(OVERLAP_NONE),
                                overlap_name(OVERLAP_BACKWARD));
     else if (shape->algo >= ALLREDUCES)
-        what = g_strdup_printf("--allreduce is unknown, give %s", allreduce_name(ALLREDUCE_RING));
+        what = g_strdup("--allreduce is unknown");
     if (!what)
         return true;
     g_set_error_literal(error, PLAN_ERROR, PLAN_ERROR_INPUT, what);

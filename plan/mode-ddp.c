@@ -37,9 +37,9 @@ static bool check_count(const struct shape *shape, GError **error)
     struct packing p = pack(shape);
     g_free(p.buckets);
     g_free(p.members);
-    uint64_t hops = shape->algo == ALLREDUCE_RING ? 2 * (uint64_t)shape->ranks : 1;
     /* A layer packs into each bucket that it touches, and neighbours share at most one. */
-    uint64_t ops = shape->ranks * (3 * (uint64_t)shape->model->n_layers + 3 + p.n_buckets * (2 + hops));
+    uint64_t ops = shape->ranks * (3 * (uint64_t)shape->model->n_layers + 3 + 2 * (uint64_t)p.n_buckets) +
+                   p.n_buckets * plan_lowered_ops(shape->algo, shape->ranks);
     if (ops <= OPS_MAX)
         return true;
     g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
