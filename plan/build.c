@@ -71,9 +71,15 @@ void build_begin(struct build *b, const struct shape *shape, const char *mode, s
     fill_tables(shape, mode, &plan->t);
     plan->rank_share = g_new(double, shape->ranks);
     plan->rank_rows = g_new(uint32_t, shape->ranks);
+    plan->n_micro = MAX(1, shape->accumulate);
+    plan->micro_rows = g_new(uint32_t, (size_t)shape->ranks * plan->n_micro);
+    plan->optimizer = shape->optimizer;
     for (uint32_t r = 0; r < shape->ranks; r++) {
         plan->rank_rows[r] = chunk_size(shape->batch, shape->ranks, r);
         plan->rank_share[r] = (double)plan->rank_rows[r] / shape->batch;
+        for (uint32_t m = 0; m < plan->n_micro; m++)
+            plan->micro_rows[(size_t)r * plan->n_micro + m] =
+                chunk_size(plan->rank_rows[r], plan->n_micro, m);
     }
 }
 

@@ -106,10 +106,11 @@ void lower_pair(struct lower *l, const struct part *part, enum op_kind kind, enu
                       .bytes = part->bytes,
                       .cost = {.kind = (uint8_t)receiver, .members = 2, .bytes = part->bytes}};
     lower_hop(l, part, &hop);
-    plan_access(l->to, part->value,
-                kind == OP_SEND   ? ACCESS_READ
-                : kind == OP_RECV ? ACCESS_WRITE
-                                  : ACCESS_UPDATE);
+    for (uint32_t i = part->op->first_access; i < part->op[1].first_access; i++)
+        plan_access(l->to, l->from->accesses[i].value,
+                    kind == OP_SEND   ? ACCESS_READ
+                    : kind == OP_RECV ? ACCESS_WRITE
+                                      : ACCESS_UPDATE);
 }
 
 uint32_t lower_pair_gangs(uint32_t n)
@@ -128,7 +129,8 @@ static bool lower_op(struct lower *l, const struct lowering *lowering, uint32_t 
     const struct gang *gang = &l->gangs[op->tag.gang];
     struct part part = {.op = op, .n = gang->n, .algo = lowering->algo};
     part.value = l->from->accesses[op->first_access].value;
-    part.bytes = l->from->values[part.value].bytes;
+    for (uint32_t i = op->first_access; i < op[1].first_access; i++)
+        part.bytes += l->from->values[l->from->accesses[i].value].bytes;
     if (op->tag.kind == OP_ALLREDUCE && part.bytes % l->elem_bytes) {
         g_autofree char *text = plan_op_text(l->from, id);
         g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,

@@ -27,8 +27,8 @@ struct lower {
 struct part {
     const struct op *op; /* of `from` */
     uint32_t n, member;  /* which of them, in rank order */
-    uint32_t value;      /* what it reduces or broadcasts */
-    uint64_t bytes;      /* of it */
+    uint32_t value;      /* what it reduces; a broadcast has several, its op's accesses */
+    uint64_t bytes;      /* of all of them */
     enum allreduce algo; /* for the tags */
 };
 
@@ -53,7 +53,7 @@ struct hop {
 
 /* Adds a hop; its accesses are added by the caller.  The part's first one gets the dependencies of its op. */
 void lower_hop(struct lower *, const struct part *, const struct hop *);
-/* A hop that sends the part's value to a peer or receives it there; accesses are added. */
+/* A hop that sends what the part reduces or broadcasts to a peer, or receives it; accesses are added. */
 void lower_pair(struct lower *, const struct part *, enum op_kind, enum op_kind receiver, uint32_t number,
                 uint32_t gang);
 

@@ -169,6 +169,29 @@ static bool check_exchange(const struct seal *s, const struct gang *gang, uint32
     return true;
 }
 
+/* What is sent in pieces is accessed by every member piece by piece. */
+static bool check_pieces(const struct seal *s, const struct gang *gang, uint32_t i, unsigned mode)
+{
+    const struct plan *plan = s->plan;
+    const uint32_t *members = &plan->gang_ops[gang->first];
+    const struct op *op = &plan->ops[members[i]], *first = &plan->ops[members[0]];
+    uint64_t bytes = 0;
+    if (count_accesses(op) != count_accesses(first))
+        return refuse(s, members[i], "op %u of its gang has another number of pieces", members[0]);
+    for (uint32_t k = 0; k < count_accesses(op); k++) {
+        if (plan->accesses[op->first_access + k].mode != mode)
+            return refuse(s, members[i], "accesses piece %u otherwise than its kind does", k);
+        if (access_bytes(plan, op, k) != access_bytes(plan, first, k))
+            return refuse(s, members[i], "piece %u has other bytes than in op %u of its gang", k, members[0]);
+        bytes += access_bytes(plan, op, k);
+    }
+    if (op->tag.bytes != bytes)
+        return refuse(s, members[i],
+                      "%" G_GUINT64_FORMAT " bytes, but its pieces are %" G_GUINT64_FORMAT " together",
+                      op->tag.bytes, bytes);
+    return true;
+}
+
 static bool check_pair(const struct seal *s, const struct gang *gang, uint32_t i)
 {
     const struct plan *plan = s->plan;
@@ -179,11 +202,10 @@ static bool check_pair(const struct seal *s, const struct gang *gang, uint32_t i
     unsigned other = plan->ops[members[1 - i]].tag.kind;
     if (op->tag.kind == OP_SEND ? !is_receiver(other) : other != OP_SEND)
         return refuse(s, members[i], "its gang has no %s", op->tag.kind == OP_SEND ? "receiver" : "sender");
-    if (count_accesses(op) != 1 || access_bytes(plan, op, 0) != op->tag.bytes)
-        return refuse(s, members[i], "does not access one range of the bytes of its tag");
-    if (plan->ops[members[0]].tag.bytes != op->tag.bytes)
-        return refuse_bytes(s, members[i], op->tag.bytes, members[0]);
-    return true;
+    unsigned mode = op->tag.kind == OP_SEND   ? ACCESS_READ
+                    : op->tag.kind == OP_RECV ? ACCESS_WRITE
+                                              : ACCESS_UPDATE;
+    return check_pieces(s, gang, i, mode);
 }
 
 static bool check_alike(const struct seal *s, const struct gang *gang, uint32_t i)
@@ -193,12 +215,7 @@ static bool check_alike(const struct seal *s, const struct gang *gang, uint32_t 
     const struct op *op = &plan->ops[members[i]];
     if (plan->ops[members[0]].tag.bytes != op->tag.bytes)
         return refuse_bytes(s, members[i], op->tag.bytes, members[0]);
-    if (op->tag.kind == OP_BROADCAST &&
-        (count_accesses(op) != 1 || access_bytes(plan, op, 0) != op->tag.bytes ||
-         plan->accesses[op->first_access].mode != (i == 0 ? ACCESS_READ : ACCESS_WRITE)))
-        return refuse(s, members[i], "does not %s one range of the bytes of its tag",
-                      i == 0 ? "read" : "write");
-    return true;
+    return op->tag.kind != OP_BROADCAST || check_pieces(s, gang, i, i == 0 ? ACCESS_READ : ACCESS_WRITE);
 }
 
 static bool check_member(const struct seal *s, const struct gang *gang, uint32_t i)

@@ -34,7 +34,8 @@ ON_EVERY_CPU static void add_to_double(size_t rows, size_t n, const float *x, si
     }
 }
 
-int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias)
+int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias,
+                   int accumulate)
 {
     (void)stream;
     for (size_t j0 = 0; j0 < n; j0 += SUM_COLUMNS) {
@@ -42,8 +43,7 @@ int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t l
         double sum[SUM_COLUMNS] = {0};
         if (rows)
             add_to_double(rows, width, (const float *)dy + j0, ld, sum);
-        for (size_t j = 0; j < width; j++)
-            ((float *)dbias)[j0 + j] = (float)sum[j];
+        give_sums(width, sum, accumulate, (float *)dbias + j0);
     }
     return 0;
 }
@@ -97,6 +97,22 @@ static int fast_zero(void *stream, size_t n, void *dst)
     return 0;
 }
 
+/* A block stays in the first cache while the members are added to it one by one. */
+static int fast_sum(void *stream, size_t members, size_t n, const void *const *src, void *dst)
+{
+    enum { BLOCK = 2048 };
+    (void)stream;
+    float block[BLOCK];
+    for (size_t i = 0; i < n; i += BLOCK) {
+        const size_t width = least(n - i, BLOCK);
+        memcpy(block, (const float *)src[0] + i, width * sizeof(float));
+        for (size_t m = 1; m < members; m++)
+            add(width, (const float *)src[m] + i, block);
+        memcpy((float *)dst + i, block, width * sizeof(float));
+    }
+    return 0;
+}
+
 ON_EVERY_CPU static void sgd(size_t n, float lr, const float *grad, float *weight)
 {
 #pragma omp simd
@@ -104,10 +120,26 @@ ON_EVERY_CPU static void sgd(size_t n, float lr, const float *grad, float *weigh
         weight[i] -= lr * grad[i];
 }
 
-static int fast_sgd(void *stream, size_t n, double lr, const void *grad, void *weight)
+ON_EVERY_CPU static void sgd_moment(size_t n, float lr, float momentum, float factor, const float *grad,
+                                    float *moment, float *weight)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        const float m = momentum * moment[i] + factor * grad[i];
+        moment[i] = m;
+        weight[i] -= lr * m;
+    }
+}
+
+static int fast_sgd(void *stream, size_t n, double lr, double momentum, const double *factor,
+                    const void *grad, void *moment, void *weight)
 {
     (void)stream;
-    sgd(n, (float)lr, grad, weight);
+    const double f = factor ? factor[0] : 1;
+    if (moment)
+        sgd_moment(n, (float)lr, (float)momentum, (float)f, grad, moment, weight);
+    else
+        sgd(n, (float)(lr * f), grad, weight);
     return 0;
 }
 
@@ -131,5 +163,6 @@ const struct k_table k_cpu_f32 = {
     .scale_copy = fast_scale_copy,
     .add = fast_add,
     .zero = fast_zero,
+    .sum = fast_sum,
     .sgd = fast_sgd,
 };
