@@ -72,6 +72,25 @@ static uint64_t mib(const struct options *o, enum option_id id, uint64_t fallbac
     return o->given[id] ? (uint64_t)floor(option_number(o, id, 0) * 1048576) : fallback;
 }
 
+/* auto is what costs least on the busiest link. */
+static bool pick_algo(struct job *job, const struct options *o, GError **error)
+{
+    const char *text = option_text(o, OPTION_ALLREDUCE, "auto");
+    g_autoptr(GString) names = g_string_new("auto");
+    job->shape.algo = ALLREDUCE_RING;
+    if (!strcmp(text, "auto"))
+        return true;
+    for (unsigned algo = ALLREDUCE_RING; algo < ALLREDUCES; algo++) {
+        if (!(job->engine->algos & 1u << algo))
+            continue;
+        job->shape.algo = (uint8_t)algo;
+        if (!strcmp(text, allreduce_name(algo)))
+            return true;
+        g_string_append_printf(names, ", %s", allreduce_name(algo));
+    }
+    return unknown(error, OPTION_ALLREDUCE, text, names->str);
+}
+
 /* Defaults of design: two to four ranks on CPU cores, four simulated; 4 samples a rank on CPU, else 32. */
 static bool pick_shape(struct job *job, const struct options *o, GError **error)
 {
@@ -89,11 +108,7 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
         s->overlap++;
     if (s->overlap == OVERLAPS)
         return unknown(error, OPTION_OVERLAP, overlap, "none or backward");
-    const char *algo = option_text(o, OPTION_ALLREDUCE, "auto");
-    if (strcmp(algo, "auto") && strcmp(algo, allreduce_name(ALLREDUCE_RING)))
-        return unknown(error, OPTION_ALLREDUCE, algo, "auto or ring");
-    s->algo = ALLREDUCE_RING;
-    return job->mode->check(s, error);
+    return pick_algo(job, o, error) && job->mode->check(s, error);
 }
 
 static bool pick_prices(struct job *job, const struct options *o, GError **error)
