@@ -23,6 +23,7 @@ UNIT_TESTS = \
 	%D%/t-kernels \
 	%D%/t-layers \
 	%D%/t-model \
+	%D%/t-optim \
 	%D%/t-plan \
 	%D%/t-report \
 	%D%/t-seal \
@@ -45,7 +46,8 @@ TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) \
 	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
 	%D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
-	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt
+	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
+	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
