@@ -59,3 +59,9 @@ EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
 		$(SHELL) $(srcdir)/tests/bench/run
+
+# What takes minutes: every combination instead of every pair.
+LONG_TESTS = %D%/t-train
+.PHONY: check-long
+check-long: $(LONG_TESTS)
+	for test in $(LONG_TESTS); do G_TEST_SRCDIR='$(abs_top_srcdir)/tests' $$test -m slow || exit 1; done

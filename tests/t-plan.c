@@ -37,8 +37,13 @@ static void for_shapes(void (*f)(const struct shape *, const struct plan *))
             for (uint8_t overlap = 0; overlap < OVERLAPS; overlap++)
                 for (uint8_t algo = 0; algo < ALLREDUCES; algo++)
                     for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
-                        struct shape shape = {model, ranks,     2 * ranks - 1 + extra, overlap,
-                                              algo,  limits[i], limits[i] / 2};
+                        struct shape shape = {.model = model,
+                                              .ranks = ranks,
+                                              .batch = 2 * ranks - 1 + extra,
+                                              .overlap = overlap,
+                                              .algo = algo,
+                                              .bucket_bytes = limits[i],
+                                              .first_bucket_bytes = limits[i] / 2};
                         struct plan plan;
                         shape.batch = MAX(shape.batch, ranks);
                         make(&mode_ddp, &shape, &plan);
@@ -213,7 +218,13 @@ static void test_rank(void)
 static void test_tables(void)
 {
     struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {model, 2, 8, OVERLAP_BACKWARD, ALLREDUCE_RING, 25 << 20, 1 << 20};
+    struct shape shape = {.model = model,
+                          .ranks = 2,
+                          .batch = 8,
+                          .overlap = OVERLAP_BACKWARD,
+                          .algo = ALLREDUCE_RING,
+                          .bucket_bytes = 25 << 20,
+                          .first_bucket_bytes = 1 << 20};
     struct plan plan;
     make(&mode_ddp, &shape, &plan);
     const struct tables *t = &plan.t;
@@ -476,7 +487,13 @@ static void test_json(void)
 static void test_table(void)
 {
     struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {model, 2, 8, OVERLAP_BACKWARD, ALLREDUCE_RING, 25 << 20, 1 << 20};
+    struct shape shape = {.model = model,
+                          .ranks = 2,
+                          .batch = 8,
+                          .overlap = OVERLAP_BACKWARD,
+                          .algo = ALLREDUCE_RING,
+                          .bucket_bytes = 25 << 20,
+                          .first_bucket_bytes = 1 << 20};
     struct plan plan;
     g_autoptr(GString) out = g_string_new(NULL);
     make(&mode_ddp, &shape, &plan);
