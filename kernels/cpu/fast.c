@@ -113,36 +113,6 @@ static int fast_sum(void *stream, size_t members, size_t n, const void *const *s
     return 0;
 }
 
-ON_EVERY_CPU static void sgd(size_t n, float lr, const float *grad, float *weight)
-{
-#pragma omp simd
-    for (size_t i = 0; i < n; i++)
-        weight[i] -= lr * grad[i];
-}
-
-ON_EVERY_CPU static void sgd_moment(size_t n, float lr, float momentum, float factor, const float *grad,
-                                    float *moment, float *weight)
-{
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        const float m = momentum * moment[i] + factor * grad[i];
-        moment[i] = m;
-        weight[i] -= lr * m;
-    }
-}
-
-static int fast_sgd(void *stream, size_t n, double lr, double momentum, const double *factor,
-                    const void *grad, void *moment, void *weight)
-{
-    (void)stream;
-    const double f = factor ? factor[0] : 1;
-    if (moment)
-        sgd_moment(n, (float)lr, (float)momentum, (float)f, grad, moment, weight);
-    else
-        sgd(n, (float)(lr * f), grad, weight);
-    return 0;
-}
-
 const struct k_table k_cpu_f32 = {
     .name = "cpu f32",
     .elem_bytes = sizeof(float),
@@ -165,4 +135,7 @@ const struct k_table k_cpu_f32 = {
     .zero = fast_zero,
     .sum = fast_sum,
     .sgd = fast_sgd,
+    .adam = fast_adam,
+    .sum_squares = fast_sum_squares,
+    .clip_factor = fast_clip_factor,
 };

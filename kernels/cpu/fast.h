@@ -62,4 +62,11 @@ int fast_embed_grad(void *stream, size_t rows, size_t seq, size_t d, size_t voca
 int fast_cross_entropy(void *stream, size_t rows, size_t classes, double weight, const void *logits,
                        const int32_t *target, void *dlogits, double *loss);
 
+int fast_sgd(void *stream, size_t n, double lr, double momentum, const double *factor, const void *grad,
+             void *moment, void *weight);
+int fast_adam(void *stream, size_t n, double lr, double beta1, double beta2, double epsilon, uint32_t t,
+              const double *factor, const void *grad, void *moment, void *variance, void *weight);
+int fast_sum_squares(void *stream, size_t n, const void *x, double *sum);
+int fast_clip_factor(void *stream, double max_norm, double *norm);
+
 #endif

@@ -345,19 +345,7 @@ static int ref_sum(void *stream, size_t members, size_t n, const void *const *sr
     return 0;
 }
 
-static int ref_sgd(void *stream, size_t n, double lr, double momentum, const double *factor, const void *grad,
-                   void *moment, void *weight)
-{
-    (void)stream;
-    REAL *m = moment, *w = weight;
-    for (size_t i = 0; i < n; i++) {
-        double g = (factor ? factor[0] : 1) * (double)((const REAL *)grad)[i];
-        if (m)
-            g = m[i] = (REAL)(momentum * m[i] + g);
-        w[i] = (REAL)(w[i] - lr * g);
-    }
-    return 0;
-}
+#include "kernels/cpu/ref-optim.h"
 
 const struct k_table TABLE = {
     .name = NAME,
@@ -381,4 +369,7 @@ const struct k_table TABLE = {
     .zero = ref_zero,
     .sum = ref_sum,
     .sgd = ref_sgd,
+    .adam = ref_adam,
+    .sum_squares = ref_sum_squares,
+    .clip_factor = ref_clip_factor,
 };
