@@ -2,6 +2,7 @@
 
 #include "profile/json.h"
 #include "profile/report.h"
+#include "profile/traffic.h"
 
 /* A member of the outermost object starts a line; the schema is the first. */
 static void member(GString *out, const char *key)
@@ -159,6 +160,16 @@ static void buckets(const struct trace *trace, const struct analysis *a, GString
     g_string_append(out, "]");
 }
 
+static void traffic(const struct trace *trace, GString *out)
+{
+    struct traffic t;
+    if (!traffic_count(trace, &t))
+        return;
+    member(out, "traffic");
+    traffic_json(&t, out);
+    traffic_release(&t);
+}
+
 static void memory(const struct trace *trace, GString *out)
 {
     if (!trace->memory_bytes || !trace->n_memory)
@@ -252,6 +263,7 @@ void report_json(const struct report *r, GString *out)
         phases(a, out);
     }
     buckets(r->trace, a, out);
+    traffic(r->trace, out);
     memory(r->trace, out);
     training(r->trace, out);
     if (a)

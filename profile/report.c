@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile/table.h"
+#include "profile/traffic.h"
 
 #define BUCKET_ROWS  16
 #define NAME_COLUMNS 28
@@ -286,6 +287,7 @@ void report_print(const struct report *r, GString *out)
         print_buckets(r, out);
         print_phases(r, out);
         print_overlap(r, out);
+        traffic_print(r->trace, out);
     }
     print_training(r->trace, out);
     if (r->trace->cancelled)

@@ -65,7 +65,7 @@ static uint32_t rank_of(const struct plan *plan, uint32_t op)
 
 static bool is_comm(unsigned kind)
 {
-    return kind == OP_ALLREDUCE || kind == OP_EXCHANGE || kind == OP_EXCHANGE_ADD;
+    return op_phase(kind) == PHASE_COMM;
 }
 
 /* --- the split of the batch */
@@ -188,7 +188,7 @@ static void check_launches(const struct shape *shape, const struct plan *plan)
             const struct op *op = &plan->ops[i];
             if (rank_of(plan, i) != rank || !is_comm(op->tag.kind))
                 continue;
-            bool first = op->tag.kind == OP_ALLREDUCE || op->tag.hop == 0;
+            bool first = op->tag.coll == bucket;
             g_assert_cmpuint(op->tag.coll, ==, op->tag.bucket);
             g_assert_cmpuint(op->tag.bucket, ==, first ? bucket : bucket - 1);
             bucket += first;
@@ -199,7 +199,7 @@ static void check_launches(const struct shape *shape, const struct plan *plan)
                                                                     : last_copy_in);
         }
         g_assert_cmpuint(bucket, ==,
-                         shape->algo == ALLREDUCE_RING && shape->ranks == 1 ? 0 : plan->t.n_buckets);
+                         shape->algo != ALLREDUCE_WHOLE && shape->ranks == 1 ? 0 : plan->t.n_buckets);
     }
 }
 
@@ -261,9 +261,9 @@ static void check_deps(const struct shape *shape, const struct plan *sealed)
     for (uint32_t d = 0; d < sealed->n_deps; d++) {
         struct plan plan;
         mode_ddp.build(shape, (plan_init(&plan), &plan));
-        if (shape->algo == ALLREDUCE_RING) {
+        if (shape->algo != ALLREDUCE_WHOLE) {
             struct plan lowered;
-            g_assert_true(plan_lower_allreduce(&plan, ALLREDUCE_RING, 4, &lowered, NULL));
+            g_assert_true(plan_lower_allreduce(&plan, shape->algo, 4, &lowered, NULL));
             plan_release(&plan);
             plan = lowered;
         }
