@@ -75,14 +75,17 @@ static uint32_t rank_at(const struct plan *plan, uint32_t at)
     return plan->t.lanes[plan->ops[plan->order[at]].lane].rank;
 }
 
-void plan_memory(const struct plan *plan, uint64_t *out)
+/* peak: by rank, the place in the order of its peak, OP_NONE: before the first op. */
+static void find_peaks(const struct plan *plan, uint64_t *out, uint32_t *peak)
 {
     struct liveness l;
     begin(plan, &l);
     g_autofree uint64_t *most = g_new(uint64_t, (gsize)plan->t.n_ranks + 1);
     memcpy(out, l.alive, (gsize)plan->t.n_ranks * VALUE_CLASSES * sizeof *out);
-    for (uint32_t r = 0; r < plan->t.n_ranks; r++)
+    for (uint32_t r = 0; r < plan->t.n_ranks; r++) {
         most[r] = sum(&out[(gsize)r * VALUE_CLASSES]);
+        peak[r] = OP_NONE;
+    }
     for (uint32_t at = 0; at < plan->n_ops; at++) {
         uint32_t rank = rank_at(plan, at);
         const uint64_t *alive = &l.alive[(gsize)rank * VALUE_CLASSES];
@@ -90,9 +93,27 @@ void plan_memory(const struct plan *plan, uint64_t *out)
         uint64_t now = sum(alive);
         if (now > most[rank]) {
             most[rank] = now;
+            peak[rank] = at;
             memcpy(&out[(gsize)rank * VALUE_CLASSES], alive, VALUE_CLASSES * sizeof *out);
         }
         cross(&l, at, l.last);
+    }
+    end(&l);
+}
+
+void plan_memory(const struct plan *plan, uint64_t *out, bool *at_peak)
+{
+    g_autofree uint32_t *peak = g_new(uint32_t, (gsize)plan->t.n_ranks + 1);
+    find_peaks(plan, out, peak);
+    if (!at_peak)
+        return;
+    struct liveness l;
+    begin(plan, &l);
+    for (uint32_t i = 0; i < plan->n_values; i++) {
+        const struct value *v = &plan->values[i];
+        uint32_t at = peak[v->rank];
+        bool within = at != OP_NONE && l.first[i] != OP_NONE && l.first[i] <= at && at <= l.last[i];
+        at_peak[i] = v->root == i && (always(v) || within);
     }
     end(&l);
 }

@@ -154,10 +154,11 @@ void plan_place(struct plan *);
 
 /* A value is alive from its first access in the sealed order to its last, both included; one that is live in or live out
  * always.  plan_memory: bytes by class at the op of each rank where the sum is greatest, the first of these;
- * out[rank * VALUE_CLASSES + class].  The sum never exceeds arena_bytes.
+ * out[rank * VALUE_CLASSES + class].  The sum never exceeds arena_bytes.  at_peak[value], unless NULL: whether it is a root that
+ * is alive there.
  * plan_memory_timeline: the same at each op of one rank, in sealed order: out[i * VALUE_CLASSES + class] at the i-th, whose
  * id goes to ops[i]; both have room for all of the rank's ops.  Returns how many. */
-void plan_memory(const struct plan *, uint64_t *out);
+void plan_memory(const struct plan *, uint64_t *out, bool *at_peak);
 uint32_t plan_memory_timeline(const struct plan *, uint32_t rank, uint32_t *ops, uint64_t *out);
 
 /* "op 17 (B layer3.attention, rank 1)": how every message names an op.  Caller frees. */

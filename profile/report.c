@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/memory.h"
 #include "profile/table.h"
 
 #define BUCKET_ROWS  16
@@ -287,6 +288,7 @@ void report_print(const struct report *r, GString *out)
         print_phases(r, out);
         print_overlap(r, out);
     }
+    memory_print(r->trace, out);
     print_training(r->trace, out);
     if (r->trace->cancelled)
         g_string_append_printf(out, "interrupted: only %u step%s measured\n", r->trace->n_steps,

@@ -43,10 +43,11 @@ static void check_memory(const struct plan *plan)
     g_autofree uint64_t *memory = g_new(uint64_t, (gsize)plan->t.n_ranks * VALUE_CLASSES);
     g_autofree uint64_t *line = g_new(uint64_t, (gsize)(plan->n_ops + 1) * VALUE_CLASSES);
     g_autofree uint32_t *ops = g_new(uint32_t, plan->n_ops + 1);
-    plan_memory(plan, memory);
+    g_autofree bool *at_peak = g_new(bool, plan->n_values + 1);
+    plan_memory(plan, memory, at_peak);
     for (uint32_t rank = 0; rank < plan->t.n_ranks; rank++) {
         uint32_t n = plan_memory_timeline(plan, rank, ops, line), seen = 0;
-        uint64_t most = 0, peak = 0;
+        uint64_t most = 0, peak = 0, alive = 0;
         for (uint32_t at = 0; at < plan->n_ops; at++) {
             uint64_t sum = 0;
             if (plan->t.lanes[plan->ops[plan->order[at]].lane].rank != rank)
@@ -62,6 +63,9 @@ static void check_memory(const struct plan *plan)
         }
         for (unsigned cls = 0; cls < VALUE_CLASSES; cls++)
             peak += memory[(gsize)rank * VALUE_CLASSES + cls];
+        for (uint32_t v = 0; v < plan->n_values; v++)
+            alive += at_peak[v] && plan->values[v].rank == rank ? plan->values[v].bytes : 0;
+        g_assert_cmpuint(alive, ==, peak);
         g_assert_cmpuint(seen, ==, n);
         if (n)
             g_assert_cmpuint(peak, ==, most);
@@ -176,7 +180,7 @@ static void check_ddp(const struct model *model, uint8_t overlap, uint32_t batch
     g_assert_no_error(error);
     plan_place(&plan);
     g_autofree uint64_t *memory = g_new(uint64_t, (gsize)plan.t.n_ranks * VALUE_CLASSES);
-    plan_memory(&plan, memory);
+    plan_memory(&plan, memory, NULL);
     for (uint32_t rank = 0; rank < plan.t.n_ranks; rank++) {
         uint64_t apart = 0, peak = 0;
         for (uint32_t v = 0; v < plan.n_values; v++)

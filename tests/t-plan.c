@@ -416,7 +416,7 @@ static void check_place(const struct shape *shape, const struct plan *sealed)
     plan.place = plan.arena_bytes = NULL;
     plan_place(&plan);
     g_autofree uint64_t *memory = g_new(uint64_t, (gsize)shape->ranks * VALUE_CLASSES);
-    plan_memory(&plan, memory);
+    plan_memory(&plan, memory, NULL);
     for (uint32_t rank = 0; rank < shape->ranks; rank++) {
         const uint64_t *by_class = &memory[(gsize)rank * VALUE_CLASSES];
         uint64_t end = 0, peak = 0;
