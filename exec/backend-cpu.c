@@ -50,9 +50,11 @@ static void *cpu_cell(void *backend, uint32_t value)
     return cpu->arena[v->rank] + cpu->plan->place[v->root] + v->offset;
 }
 
+/* A weight that a step finds there.  Others are sent to their rank. */
 static bool is_weight(const struct plan *plan, uint32_t value)
 {
-    return plan->values[value].cls == VALUE_WEIGHT && plan->values[value].root == value;
+    const struct value *v = &plan->values[value];
+    return v->cls == VALUE_WEIGHT && v->root == value && v->flags & VALUE_LIVE_IN;
 }
 
 /* --- memory */
@@ -148,6 +150,16 @@ static void set_pointers(struct cpu *cpu)
     for (uint32_t i = plan->t.n_lanes; i-- > 0;)
         if (plan->t.lanes[i].cls == LANE_COMPUTE)
             cpu->home[plan->t.lanes[i].rank] = i;
+}
+
+/* What an optimizer remembers is 0 before the first step. */
+static void forget(struct cpu *cpu, uint32_t rank)
+{
+    for (uint32_t i = 0; i < cpu->plan->n_values; i++) {
+        const struct value *v = &cpu->plan->values[i];
+        if ((v->cls == VALUE_MOMENT || v->cls == VALUE_VARIANCE) && v->root == i && v->rank == rank)
+            memset(cpu_cell(cpu, i), 0, v->bytes);
+    }
 }
 
 /* Layer l of k equal ones is made by the (l mod k)-th: the ranks share the work. */
@@ -267,9 +279,10 @@ static bool run_job(void *user, uint32_t lane, const struct job *job, int64_t re
     }
     if (job->what == JOB_ZERO && cpu->arena[job->id])
         memset(cpu->arena[job->id], 0, cpu->plan->arena_bytes[job->id]);
-    else if (job->what == JOB_INIT)
+    else if (job->what == JOB_INIT) {
         make_weights(cpu, job->id);
-    else if (job->what == JOB_COPY)
+        forget(cpu, job->id);
+    } else if (job->what == JOB_COPY)
         copy_weights(cpu, job->id);
     *end_ns = clock_ns();
     return true;

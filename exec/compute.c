@@ -1,28 +1,59 @@
 #include "exec/compute.h"
 
+/* Elements of the i-th access. */
+static size_t elements(const struct compute *c, uint32_t op, uint32_t i)
+{
+    const struct plan *plan = c->plan;
+    return plan->values[plan->accesses[plan->ops[op].first_access + i].value].bytes / c->k->elem_bytes;
+}
+
 /* Applies scale_copy to pairs (source, destination). */
 static int copy_pairs(const struct compute *c, void *stream, uint32_t op, double scale, void *const *mem)
 {
-    const struct plan *plan = c->plan;
-    const uint32_t first = plan->ops[op].first_access, n = plan->ops[op + 1].first_access - first;
+    const uint32_t n = c->plan->ops[op + 1].first_access - c->plan->ops[op].first_access;
     int status = 0;
-    for (uint32_t i = 0; i + 1 < n && !status; i += 2) {
-        const uint64_t bytes = plan->values[plan->accesses[first + i].value].bytes;
-        status = c->k->scale_copy(stream, bytes / c->k->elem_bytes, scale, mem[i], mem[i + 1]);
+    for (uint32_t i = 0; i + 1 < n && !status; i += 2)
+        status = c->k->scale_copy(stream, elements(c, op, i), scale, mem[i], mem[i + 1]);
+    return status;
+}
+
+static int norm(const struct compute *c, void *stream, uint32_t op, void *const *mem)
+{
+    const uint32_t n = c->plan->ops[op + 1].first_access - c->plan->ops[op].first_access;
+    int status = c->k->zero(stream, elements(c, op, 0), mem[0]);
+    for (uint32_t i = 1; i < n && !status; i++)
+        status = c->k->sum_squares(stream, elements(c, op, i), mem[i], mem[0]);
+    return status ? status : c->k->clip_factor(stream, c->run->clip_norm, mem[0]);
+}
+
+static int optimize(const struct compute *c, void *stream, uint32_t op, uint32_t step, void *const *mem)
+{
+    static const uint8_t accesses[OPTIMIZERS] = {
+        [OPTIMIZER_SGD] = 2, [OPTIMIZER_MOMENTUM] = 3, [OPTIMIZER_ADAM] = 4};
+    const unsigned optimizer = c->plan->optimizer;
+    const uint32_t n = c->plan->ops[op + 1].first_access - c->plan->ops[op].first_access,
+                   a_piece = accesses[optimizer], t = step - c->run->data_step + 1;
+    const double *factor = n % a_piece ? (const double *)mem[n - 1] + 1 : NULL;
+    int status = 0;
+    for (uint32_t i = 0; i + a_piece <= n && !status; i += a_piece) {
+        const size_t size = elements(c, op, i);
+        if (optimizer == OPTIMIZER_ADAM)
+            status = c->k->adam(stream, size, c->run->lr, 0.9, 0.999, 1e-8, t, factor, mem[i + 1], mem[i + 2],
+                                mem[i + 3], mem[i]);
+        else
+            status = c->k->sgd(stream, size, c->run->lr, c->run->momentum, factor, mem[i + 1],
+                               optimizer == OPTIMIZER_MOMENTUM ? mem[i + 2] : NULL, mem[i]);
     }
     return status;
 }
 
-static int optimize(const struct compute *c, void *stream, uint32_t op, void *const *mem)
+/* All but the last are added up there. */
+static int sum(const struct compute *c, void *stream, uint32_t op, void *const *mem)
 {
     const struct plan *plan = c->plan;
-    const uint32_t first = plan->ops[op].first_access, n = plan->ops[op + 1].first_access - first;
-    int status = 0;
-    for (uint32_t i = 0; i + 1 < n && !status; i += 2) {
-        const uint64_t bytes = plan->values[plan->accesses[first + i].value].bytes;
-        status = c->k->sgd(stream, bytes / c->k->elem_bytes, c->run->lr, 0, NULL, mem[i + 1], NULL, mem[i]);
-    }
-    return status;
+    const uint32_t first = plan->ops[op].first_access, n = plan->ops[op + 1].first_access - first - 1;
+    const uint64_t bytes = plan->values[plan->accesses[first + n].value].bytes;
+    return c->k->sum(stream, n, bytes / c->k->elem_bytes, (const void *const *)mem, mem[n]);
 }
 
 struct samples compute_samples(const struct plan *plan, uint32_t id)
@@ -94,8 +125,12 @@ int compute_op(const struct compute *c, void *stream, uint32_t id, uint32_t step
         return copy_pairs(c, stream, id, c->plan->rank_share[c->plan->t.lanes[op->lane].rank], mem);
     case OP_UNPACK:
         return copy_pairs(c, stream, id, 1, mem);
+    case OP_SUM:
+        return sum(c, stream, id, mem);
+    case OP_NORM:
+        return norm(c, stream, id, mem);
     case OP_OPTIM:
-        return optimize(c, stream, id, mem);
+        return optimize(c, stream, id, step, mem);
     default:
         g_assert_not_reached();
     }

@@ -11,8 +11,9 @@
  * Invariants, proved by plan_seal:
  *  1 a dependency names an op of the same rank that was added before; what crosses ranks is a gang;
  *  2 with each gang contracted to one node and each lane a chain, the graph has no cycle (no deadlock);
- *  3 a gang has at least one member, at most one op a lane and one a rank, all of the same kind; the bytes of their tags
- *    are equal or, in an EXCHANGE gang, those that each member's peer receives;
+ *  3 a gang has at least one member, at most one op a lane and one a rank, all of the same kind, or is a SEND and a RECV
+ *    or RECV_ADD; the bytes of their tags are equal or, in an EXCHANGE gang, those that each member's peer receives, and
+ *    are those of what is sent or received;
  *  4 two accesses of one rank to overlapping bytes of a root, at least one of them a write, are ordered by a path of
  *    ops of that rank;
  *  5 nothing is read before it is written, except values that are live in;
@@ -85,7 +86,7 @@ struct gang {
  *           them; last, when gradients are clipped, read norm.  A piece is a layer, or a parameter where the gradient is
  *           a view of a bucket or the step goes bucket by bucket
  *   BROADCAST  the first member reads, the others write: for each piece one access, the same pieces at every member
- *   SEND    read;  RECV  write;  RECV_ADD  update;  a gang of a sender and a receiver, equal bytes
+ *   SEND    read;  RECV  write;  RECV_ADD  update;  for each piece, the same at the sender and its receiver
  *   SUM     read for each rank, in rank order, then write; what is written may be one of those read
  *   ALLREDUCE  update bucket
  *   EXCHANGE   read the range sent, write the range received;  EXCHANGE_ADD  read ..., update ...
@@ -134,12 +135,22 @@ uint32_t plan_add_op(struct plan *, uint32_t lane, const struct op_tag *, uint32
 void plan_access(struct plan *, uint32_t value, uint8_t mode);
 void plan_dep(struct plan *, uint32_t on);
 
-/* Replaces each ALLREDUCE gang by hops of `algo`, 2(n-1) EXCHANGE gangs of the n ranks for the ring (Thakur et al.
- * 2005; chunk c is bytes [c*len/n, (c+1)*len/n) in whole elements of elem_bytes; member i begins by sending chunk i to
- * member i+1).  Every rank ends with the same bits: a chunk is summed once, in ring order, then copied.  `from` is
- * unsealed, but what its ops name exists; `to` is uninitialised, and on failure nothing is left in it.  A gang of one
- * vanishes into its dependencies; ALLREDUCE_WHOLE copies.  A value that is no whole number of elements is refused. */
+/* Replaces each ALLREDUCE gang of n ranks by hops of `algo`, so that every rank ends with the same bits:
+ *  ring              2(n-1) EXCHANGE gangs of shift 1 (Thakur et al. 2005); chunk c is bytes [c*len/n, (c+1)*len/n) in
+ *                    whole elements of elem_bytes; member i begins by sending chunk i to member i+1.  A chunk is summed
+ *                    once, in ring order, then copied;
+ *  tree              binomial: ceil(log2 n) rounds up to the first member, as many down, of pairs SEND, RECV(_ADD);
+ *  reduce-broadcast  the first member receives and adds the others' buffers in rank order, then sends the sum to each;
+ *  all-to-all        n-1 EXCHANGE gangs of shift 1 to n-1 of whole buffers, into slots of one VALUE_SCRATCH a rank, which
+ *                    its collectives use in turn, then a SUM in rank order.
+ * A BROADCAST gang becomes the way down of the tree, whichever algo.  A hop's tag has the number of the hop or round, and
+ * the chunk that it receives (all-to-all: the member whose buffer it receives); a SEND has the cost key of its receiver.
+ * `from` is unsealed, but what its ops name exists; `to` is uninitialised, and on failure nothing is left in it.  A gang
+ * of one vanishes into its dependencies; ALLREDUCE_WHOLE copies.  A value to be summed that is no whole number of elements
+ * is refused. */
 bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t elem_bytes, struct plan *to, GError **);
+/* Ops that one all-reduce of so many ranks becomes. */
+uint64_t plan_lowered_ops(enum allreduce, uint32_t ranks);
 
 /* Proves the invariants and fills `order` and the gangs.  On failure the error names the first offending op, and is of
  * PLAN_ERROR_INVALID. */

@@ -111,7 +111,7 @@ const struct engine sim_engine = {
     .summary = "predicts the timeline from costs",
     .real = false,
     .probe = sim_probe,
-    .algos = 1u << ALLREDUCE_WHOLE | 1u << ALLREDUCE_RING,
+    .algos = (1u << ALLREDUCES) - 1,
     .extra_bytes = sim_extra_bytes,
     .run = sim_run,
 };
