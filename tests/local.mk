@@ -24,6 +24,7 @@ UNIT_TESTS = \
 	%D%/t-layers \
 	%D%/t-model \
 	%D%/t-optim \
+	%D%/t-place \
 	%D%/t-plan \
 	%D%/t-report \
 	%D%/t-seal \
@@ -36,6 +37,7 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+%C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
 %C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c

@@ -426,24 +426,23 @@ static void check_place(const struct shape *shape, const struct plan *sealed)
     struct plan plan = *sealed;
     plan.place = plan.arena_bytes = NULL;
     plan_place(&plan);
+    g_autofree uint64_t *memory = g_new(uint64_t, (gsize)shape->ranks * VALUE_CLASSES);
+    plan_memory(&plan, memory, NULL);
     for (uint32_t rank = 0; rank < shape->ranks; rank++) {
-        uint64_t end = 0, sum = 0, by_class[VALUE_CLASSES];
-        plan_memory(&plan, rank, by_class);
+        const uint64_t *by_class = &memory[(gsize)rank * VALUE_CLASSES];
+        uint64_t end = 0, peak = 0;
         for (uint32_t i = 0; i < plan.n_values; i++) {
             const struct value *v = &plan.values[i];
             if (v->root != i || v->rank != rank)
                 continue;
             g_assert_cmpuint(plan.place[i] % 64, ==, 0);
-            g_assert_cmpuint(plan.place[i], >=, end);
-            end = plan.place[i] + v->bytes;
-            sum += v->bytes;
+            end = MAX(end, plan.place[i] + v->bytes);
         }
-        g_assert_cmpuint(end, <=, plan.arena_bytes[rank]);
         for (unsigned cls = 0; cls < VALUE_CLASSES; cls++)
-            sum -= by_class[cls];
-        g_assert_cmpuint(sum, ==, 0);
+            peak += by_class[cls];
+        g_assert_cmpuint(end, <=, plan.arena_bytes[rank]);
+        g_assert_cmpuint(peak, <=, plan.arena_bytes[rank]);
         g_assert_cmpuint(by_class[VALUE_WEIGHT], ==, 4 * shape->model->numel);
-        g_assert_cmpuint(by_class[VALUE_BUCKET], ==, 4 * shape->model->numel);
     }
     g_free(plan.place);
     g_free(plan.arena_bytes);
