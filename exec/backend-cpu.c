@@ -30,11 +30,10 @@ struct cpu {
     struct workers *workers;
     struct comm *comm;
     char **arena;
-    void **mem;             /* by access */
-    uint32_t *maker;        /* by value: the one of equal weights that is made, the others are its copies */
-    uint32_t *first_sample; /* by rank */
-    uint32_t *home;         /* by rank: the lane that sets its memory up */
-    uint64_t *jitter;       /* by lane: state of its delays */
+    void **mem;       /* by access */
+    uint32_t *maker;  /* by value: the one of equal weights that is made, the others are its copies */
+    uint32_t *home;   /* by rank: the lane that sets its memory up */
+    uint64_t *jitter; /* by lane: state of its delays */
     bool jittered;
     atomic_int stop;
 };
@@ -51,9 +50,11 @@ static void *cpu_cell(void *backend, uint32_t value)
     return cpu->arena[v->rank] + cpu->plan->place[v->root] + v->offset;
 }
 
+/* A weight that a step finds there.  Others are sent to their rank. */
 static bool is_weight(const struct plan *plan, uint32_t value)
 {
-    return plan->values[value].cls == VALUE_WEIGHT && plan->values[value].root == value;
+    const struct value *v = &plan->values[value];
+    return v->cls == VALUE_WEIGHT && v->root == value && v->flags & VALUE_LIVE_IN;
 }
 
 /* --- memory */
@@ -144,13 +145,21 @@ static void set_pointers(struct cpu *cpu)
     const struct plan *plan = cpu->plan;
     for (uint32_t i = 0; i < plan->n_accesses; i++)
         cpu->mem[i] = cpu_cell(cpu, plan->accesses[i].value);
-    for (uint32_t i = 1; i < plan->t.n_ranks; i++)
-        cpu->first_sample[i] = cpu->first_sample[i - 1] + plan->rank_rows[i - 1];
     for (uint32_t i = plan->t.n_lanes; i-- > 0;)
         cpu->home[plan->t.lanes[i].rank] = i;
     for (uint32_t i = plan->t.n_lanes; i-- > 0;)
         if (plan->t.lanes[i].cls == LANE_COMPUTE)
             cpu->home[plan->t.lanes[i].rank] = i;
+}
+
+/* What an optimizer remembers is 0 before the first step. */
+static void forget(struct cpu *cpu, uint32_t rank)
+{
+    for (uint32_t i = 0; i < cpu->plan->n_values; i++) {
+        const struct value *v = &cpu->plan->values[i];
+        if ((v->cls == VALUE_MOMENT || v->cls == VALUE_VARIANCE) && v->root == i && v->rank == rank)
+            memset(cpu_cell(cpu, i), 0, v->bytes);
+    }
 }
 
 /* Layer l of k equal ones is made by the (l mod k)-th: the ranks share the work. */
@@ -208,23 +217,22 @@ static void delay(struct cpu *cpu, uint32_t lane)
         nanosleep(&t, NULL);
 }
 
-static void input(struct cpu *cpu, uint32_t op, uint32_t step, void *out)
+/* Warm-up leaves the position in the data as it was. */
+static uint32_t data_position(const struct run *run, uint32_t step)
 {
-    const struct run *run = cpu->run;
-    uint32_t rank = cpu->plan->t.lanes[cpu->plan->ops[op].lane].rank;
-    uint32_t phase_step = step < run->warmup ? step : step - run->warmup;
-    data_fill(run->model, run->seed, run->data_step + phase_step, cpu->first_sample[rank],
-              cpu->plan->rank_rows[rank], out);
+    return run->data_step + (step < run->warmup ? step : step - run->warmup);
 }
 
 static bool compute(struct cpu *cpu, const struct job *job, void *const *mem, GError **error)
 {
     const struct op_tag *tag = &cpu->plan->ops[job->id].tag;
+    const uint32_t data_step = data_position(cpu->run, job->step);
     if (tag->kind == OP_INPUT) {
-        input(cpu, job->id, job->step, mem[0]);
+        const struct samples s = compute_samples(cpu->plan, job->id);
+        data_fill(cpu->run->model, cpu->run->seed, data_step, s.first, s.n, mem[0]);
         return true;
     }
-    int status = compute_op(&cpu->compute, NULL, job->id, mem);
+    int status = compute_op(&cpu->compute, NULL, job->id, data_step, mem);
     if (status) {
         g_autofree char *text = plan_op_text(cpu->plan, job->id);
         g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED, "%s: a kernel failed with status %d", text,
@@ -271,9 +279,10 @@ static bool run_job(void *user, uint32_t lane, const struct job *job, int64_t re
     }
     if (job->what == JOB_ZERO && cpu->arena[job->id])
         memset(cpu->arena[job->id], 0, cpu->plan->arena_bytes[job->id]);
-    else if (job->what == JOB_INIT)
+    else if (job->what == JOB_INIT) {
         make_weights(cpu, job->id);
-    else if (job->what == JOB_COPY)
+        forget(cpu, job->id);
+    } else if (job->what == JOB_COPY)
         copy_weights(cpu, job->id);
     *end_ns = clock_ns();
     return true;
@@ -352,11 +361,10 @@ static bool cpu_open(const struct run *run, void **backend, GError **error)
     cpu->run = run;
     cpu->plan = plan;
     cpu->jittered = jittered;
-    cpu->compute = (struct compute){plan, run->model, kernels_of(run->model), run->lr};
+    cpu->compute = (struct compute){run, plan, run->model, kernels_of(run->model)};
     cpu->arena = g_new0(char *, plan->t.n_ranks);
     cpu->mem = g_new(void *, plan->n_accesses);
     cpu->maker = g_new(uint32_t, plan->n_values);
-    cpu->first_sample = g_new0(uint32_t, plan->t.n_ranks);
     cpu->home = g_new(uint32_t, plan->t.n_ranks);
     memset(cpu->home, 0xff, plan->t.n_ranks * sizeof *cpu->home);
     cpu->jitter = g_new(uint64_t, plan->t.n_lanes);
@@ -412,7 +420,6 @@ static void cpu_close(void *backend)
     g_free(cpu->arena);
     g_free(cpu->mem);
     g_free(cpu->maker);
-    g_free(cpu->first_sample);
     g_free(cpu->home);
     g_free(cpu->jitter);
     g_free(cpu);

@@ -1,67 +1,125 @@
 #include "exec/compute.h"
 
+/* Elements of the i-th access. */
+static size_t elements(const struct compute *c, uint32_t op, uint32_t i)
+{
+    const struct plan *plan = c->plan;
+    return plan->values[plan->accesses[plan->ops[op].first_access + i].value].bytes / c->k->elem_bytes;
+}
+
 /* Applies scale_copy to pairs (source, destination). */
 static int copy_pairs(const struct compute *c, void *stream, uint32_t op, double scale, void *const *mem)
 {
-    const struct plan *plan = c->plan;
-    const uint32_t first = plan->ops[op].first_access, n = plan->ops[op + 1].first_access - first;
+    const uint32_t n = c->plan->ops[op + 1].first_access - c->plan->ops[op].first_access;
     int status = 0;
-    for (uint32_t i = 0; i + 1 < n && !status; i += 2) {
-        const uint64_t bytes = plan->values[plan->accesses[first + i].value].bytes;
-        status = c->k->scale_copy(stream, bytes / c->k->elem_bytes, scale, mem[i], mem[i + 1]);
-    }
+    for (uint32_t i = 0; i + 1 < n && !status; i += 2)
+        status = c->k->scale_copy(stream, elements(c, op, i), scale, mem[i], mem[i + 1]);
     return status;
 }
 
-static int optimize(const struct compute *c, void *stream, uint32_t op, void *const *mem)
+static int norm(const struct compute *c, void *stream, uint32_t op, void *const *mem)
 {
-    const struct plan *plan = c->plan;
-    const uint32_t first = plan->ops[op].first_access, n = plan->ops[op + 1].first_access - first;
+    const uint32_t n = c->plan->ops[op + 1].first_access - c->plan->ops[op].first_access;
+    int status = c->k->zero(stream, elements(c, op, 0), mem[0]);
+    for (uint32_t i = 1; i < n && !status; i++)
+        status = c->k->sum_squares(stream, elements(c, op, i), mem[i], mem[0]);
+    return status ? status : c->k->clip_factor(stream, c->run->clip_norm, mem[0]);
+}
+
+static int optimize(const struct compute *c, void *stream, uint32_t op, uint32_t step, void *const *mem)
+{
+    static const uint8_t accesses[OPTIMIZERS] = {
+        [OPTIMIZER_SGD] = 2, [OPTIMIZER_MOMENTUM] = 3, [OPTIMIZER_ADAM] = 4};
+    const unsigned optimizer = c->plan->optimizer;
+    const uint32_t n = c->plan->ops[op + 1].first_access - c->plan->ops[op].first_access,
+                   a_piece = accesses[optimizer], t = step - c->run->data_step + 1;
+    const double *factor = n % a_piece ? (const double *)mem[n - 1] + 1 : NULL;
     int status = 0;
-    for (uint32_t i = 0; i + 1 < n && !status; i += 2) {
-        const uint64_t bytes = plan->values[plan->accesses[first + i].value].bytes;
-        status = c->k->sgd(stream, bytes / c->k->elem_bytes, c->lr, mem[i + 1], mem[i]);
+    for (uint32_t i = 0; i + a_piece <= n && !status; i += a_piece) {
+        const size_t size = elements(c, op, i);
+        if (optimizer == OPTIMIZER_ADAM)
+            status = c->k->adam(stream, size, c->run->lr, 0.9, 0.999, 1e-8, t, factor, mem[i + 1], mem[i + 2],
+                                mem[i + 3], mem[i]);
+        else
+            status = c->k->sgd(stream, size, c->run->lr, c->run->momentum, factor, mem[i + 1],
+                               optimizer == OPTIMIZER_MOMENTUM ? mem[i + 2] : NULL, mem[i]);
     }
     return status;
 }
 
-static int loss(const struct compute *c, void *stream, uint32_t samples, void *const *mem)
+struct samples compute_samples(const struct plan *plan, uint32_t id)
+{
+    const struct op *op = &plan->ops[id];
+    const uint32_t rank = plan->t.lanes[op->lane].rank;
+    const uint32_t *rows = &plan->micro_rows[(size_t)rank * plan->n_micro];
+    struct samples s = {0, rows[op->tag.micro]};
+    for (uint32_t r = 0; r < rank; r++)
+        s.first += plan->rank_rows[r];
+    for (uint32_t m = 0; m < op->tag.micro; m++)
+        s.first += rows[m];
+    return s;
+}
+
+static int loss(const struct compute *c, void *stream, uint32_t id, void *const *mem)
 {
     const struct dims *d = &c->model->dims;
+    const uint32_t samples = compute_samples(c->plan, id).n;
+    const uint32_t of = c->plan->rank_rows[c->plan->t.lanes[c->plan->ops[id].lane].rank];
+    const double weight = of ? (double)samples / of : 0;
     const size_t tokens = (size_t)samples * d->seq;
     const int32_t *target = (const int32_t *)mem[1] + tokens;
     if (c->model->task == TASK_TOKENS)
-        return c->k->cross_entropy(stream, tokens, d->vocab, mem[0], target, mem[2], mem[3]);
-    return c->k->cross_entropy(stream, samples, d->classes, mem[0], target, mem[2], mem[3]);
+        return c->k->cross_entropy(stream, tokens, d->vocab, weight, mem[0], target, mem[2], mem[3]);
+    return c->k->cross_entropy(stream, samples, d->classes, weight, mem[0], target, mem[2], mem[3]);
 }
 
-static int backward(const struct compute *c, void *stream, const struct op *op, uint32_t samples,
-                    void *const *mem)
+static struct layer_call call_of(const struct compute *c, void *stream, uint32_t id, uint32_t step)
 {
-    /* The first layer has no gradient by its input: one access less. */
-    const bool first = op[1].first_access - op[0].first_access < 7;
-    void *const *rest = mem + (first ? 4 : 5);
-    return layer_backward(c, stream, op->tag.layer0, samples, mem[0], mem[1], mem[2], mem[3],
-                          first ? NULL : mem[4], rest[0], rest[1]);
+    const struct samples s = compute_samples(c->plan, id);
+    return (struct layer_call){.compute = c,
+                               .stream = stream,
+                               .layer = c->plan->ops[id].tag.layer0,
+                               .step = step,
+                               .first_sample = s.first,
+                               .samples = s.n};
 }
 
-int compute_op(const struct compute *c, void *stream, uint32_t id, void *const *mem)
+static int forward(const struct compute *c, void *stream, uint32_t id, uint32_t step, void *const *mem)
+{
+    struct layer_call call = call_of(c, stream, id, step);
+    call.weight = mem[0], call.x = mem[1], call.saved = mem[3], call.scratch = mem[4];
+    return layer_forward(&call, mem[2]);
+}
+
+static int backward(const struct compute *c, void *stream, uint32_t id, uint32_t step, void *const *mem)
 {
     const struct op *op = &c->plan->ops[id];
-    const uint32_t rank = c->plan->t.lanes[op->lane].rank, samples = c->plan->rank_rows[rank];
+    /* The first layer has no gradient by its input: one access less. */
+    const uint32_t grad = op[1].first_access - op[0].first_access < 7 ? 4 : 5;
+    struct layer_call call = call_of(c, stream, id, step);
+    call.weight = mem[0], call.x = mem[1], call.saved = mem[2], call.scratch = mem[grad + 1];
+    return layer_backward(&call, mem[3], grad == 5 ? mem[4] : NULL, mem[grad],
+                          c->plan->accesses[op->first_access + grad].mode == ACCESS_UPDATE);
+}
+
+int compute_op(const struct compute *c, void *stream, uint32_t id, uint32_t step, void *const *mem)
+{
+    const struct op *op = &c->plan->ops[id];
     switch (op->tag.kind) {
     case OP_FWD:
-        return layer_forward(c, stream, op->tag.layer0, samples, mem[0], mem[1], mem[2], mem[3], mem[4]);
+        return forward(c, stream, id, step, mem);
     case OP_LOSS:
-        return loss(c, stream, samples, mem);
+        return loss(c, stream, id, mem);
     case OP_BWD:
-        return backward(c, stream, op, samples, mem);
+        return backward(c, stream, id, step, mem);
     case OP_PACK:
-        return copy_pairs(c, stream, id, c->plan->rank_share[rank], mem);
+        return copy_pairs(c, stream, id, c->plan->rank_share[c->plan->t.lanes[op->lane].rank], mem);
     case OP_UNPACK:
         return copy_pairs(c, stream, id, 1, mem);
+    case OP_NORM:
+        return norm(c, stream, id, mem);
     case OP_OPTIM:
-        return optimize(c, stream, id, mem);
+        return optimize(c, stream, id, step, mem);
     default:
         g_assert_not_reached();
     }

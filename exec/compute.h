@@ -1,5 +1,6 @@
 /* exec/compute.h -- an op of a compute or copy lane as calls of kernels, whatever the device.
- * layers.c holds the forward and backward of every layer kind of plan/layer.def; this dispatches on the op's kind. */
+ * layers.c holds the forward and backward of every layer kind of plan/layer.def; this dispatches on the op's
+ * kind. */
 #ifndef EXEC_COMPUTE_H
 #define EXEC_COMPUTE_H
 
@@ -13,13 +14,20 @@ struct compute {
     const struct k_table *k; /* kernels of the model's dtype */
 };
 
-/* step: position in the data, which keys dropout; Adam counts from the first step of the run, step - run->data_step.
- * mem[i] is the memory of the op's i-th access (order: see plan.h).  stream is handed to every kernel, NULL on CPU.
- * Returns 0 or the first kernel's nonzero status.  A rank without samples writes zeros where it would write gradients. */
+/* The samples of an op's micro-batch: [first, first + n) of the step's global mini-batch. */
+struct samples {
+    uint32_t first, n;
+};
+struct samples compute_samples(const struct plan *, uint32_t op);
+
+/* step: position in the data, which keys dropout; Adam counts from the first step of the run, step -
+ * run->data_step. mem[i] is the memory of the op's i-th access (order: see plan.h).  stream is handed to
+ * every kernel, NULL on CPU. Returns 0 or the first kernel's nonzero status.  A rank without samples writes
+ * zeros where it would write gradients. */
 int compute_op(const struct compute *, void *stream, uint32_t op, uint32_t step, void *const *mem);
 
-/* layers.c, called by compute_op.  The samples are [first, first + n) of the step's global mini-batch, which keys dropout.
- * dx is NULL at the first layer.  dweight is overwritten, or added to. */
+/* layers.c, called by compute_op.  The samples are [first, first + n) of the step's global mini-batch, which
+ * keys dropout. dx is NULL at the first layer.  dweight is overwritten, or added to. */
 struct layer_call {
     const struct compute *compute;
     void *stream;

@@ -10,6 +10,7 @@ struct call {
     size_t samples, rows; /* rows = samples x sequence length */
     size_t elem;
     const char *weight;
+    int accumulate; /* gradients by parameters are added to what is there */
 };
 
 #define RUN(kernel)                                                                                          \
@@ -52,11 +53,11 @@ static int product(const struct call *l, size_t rows, size_t in, size_t out, con
     return l->k->gemm(l->stream, 0, 1, rows, out, in, 1, x, ldx, w, in, 0, y, out);
 }
 
-/* dw = dy' x */
+/* dw = dy' x, or added */
 static int by_weight(const struct call *l, size_t rows, size_t in, size_t out, const void *dy, const void *x,
                      size_t ldx, void *dw)
 {
-    return l->k->gemm(l->stream, 1, 0, out, in, rows, 1, dy, out, x, ldx, 0, dw, in);
+    return l->k->gemm(l->stream, 1, 0, out, in, rows, 1, dy, out, x, ldx, l->accumulate, dw, in);
 }
 
 /* dx = dy w + beta dx */
@@ -82,14 +83,14 @@ static int embedding_backward(const struct call *l, const int32_t *token, const 
                               void *dw, void *dsum)
 {
     const size_t d = l->dims->d;
-    RUN(l->k->add_norm_grad(l->stream, l->rows, d, dy, piece(l, saved, SAVED_EMBEDDING_SUM),
-                            param(l, SLOT_EMBEDDING_NORM_WEIGHT), piece(l, saved, SAVED_EMBEDDING_MEAN),
-                            piece(l, saved, SAVED_EMBEDDING_RSTD), dsum,
-                            grad(l, dw, SLOT_EMBEDDING_NORM_WEIGHT), grad(l, dw, SLOT_EMBEDDING_NORM_BIAS)));
+    RUN(l->k->add_norm_grad(
+        l->stream, l->rows, d, dy, piece(l, saved, SAVED_EMBEDDING_SUM), param(l, SLOT_EMBEDDING_NORM_WEIGHT),
+        piece(l, saved, SAVED_EMBEDDING_MEAN), piece(l, saved, SAVED_EMBEDDING_RSTD), dsum,
+        grad(l, dw, SLOT_EMBEDDING_NORM_WEIGHT), grad(l, dw, SLOT_EMBEDDING_NORM_BIAS), l->accumulate));
     void *dtype = l->dims->token_types ? grad(l, dw, SLOT_EMBEDDING_TYPE) : NULL;
     return l->k->embed_grad(l->stream, l->rows, l->dims->seq, d, l->dims->vocab, l->dims->positions,
                             l->dims->token_types, token, dsum, grad(l, dw, SLOT_EMBEDDING_WORD),
-                            grad(l, dw, SLOT_EMBEDDING_POSITION), dtype);
+                            grad(l, dw, SLOT_EMBEDDING_POSITION), dtype, l->accumulate);
 }
 
 /* Query, key and value lie one after the other, their weights and their biases: one product serves all three.
@@ -117,17 +118,18 @@ static int attention_backward(const struct call *l, const void *x, const void *s
     const size_t d = l->dims->d, heads = l->dims->heads, seq = l->dims->seq, rows = l->rows;
     const void *context = piece(l, saved, SAVED_ATTENTION_CONTEXT);
     void *dcontext = scratch, *dqkv = after(l, scratch, rows * d), *dprobs = after(l, scratch, 4 * rows * d);
-    RUN(l->k->add_norm_grad(l->stream, rows, d, dy, piece(l, saved, SAVED_ATTENTION_SUM),
-                            param(l, SLOT_ATTENTION_NORM_WEIGHT), piece(l, saved, SAVED_ATTENTION_MEAN),
-                            piece(l, saved, SAVED_ATTENTION_RSTD), dx,
-                            grad(l, dw, SLOT_ATTENTION_NORM_WEIGHT), grad(l, dw, SLOT_ATTENTION_NORM_BIAS)));
-    RUN(l->k->bias_grad(l->stream, rows, d, dx, d, grad(l, dw, SLOT_ATTENTION_OUT_BIAS)));
+    RUN(l->k->add_norm_grad(
+        l->stream, rows, d, dy, piece(l, saved, SAVED_ATTENTION_SUM), param(l, SLOT_ATTENTION_NORM_WEIGHT),
+        piece(l, saved, SAVED_ATTENTION_MEAN), piece(l, saved, SAVED_ATTENTION_RSTD), dx,
+        grad(l, dw, SLOT_ATTENTION_NORM_WEIGHT), grad(l, dw, SLOT_ATTENTION_NORM_BIAS), l->accumulate));
+    RUN(l->k->bias_grad(l->stream, rows, d, dx, d, grad(l, dw, SLOT_ATTENTION_OUT_BIAS), l->accumulate));
     RUN(by_weight(l, rows, d, d, dx, context, d, grad(l, dw, SLOT_ATTENTION_OUT_WEIGHT)));
     RUN(by_input(l, rows, d, d, dx, param(l, SLOT_ATTENTION_OUT_WEIGHT), 0, dcontext, d));
     RUN(l->k->attention_grad(l->stream, l->samples, heads, seq, d / heads, dcontext,
                              piece(l, saved, SAVED_ATTENTION_QKV), piece(l, saved, SAVED_ATTENTION_PROBS),
                              dprobs, dqkv));
-    RUN(l->k->bias_grad(l->stream, rows, 3 * d, dqkv, 3 * d, grad(l, dw, SLOT_ATTENTION_QUERY_BIAS)));
+    RUN(l->k->bias_grad(l->stream, rows, 3 * d, dqkv, 3 * d, grad(l, dw, SLOT_ATTENTION_QUERY_BIAS),
+                        l->accumulate));
     RUN(by_weight(l, rows, d, 3 * d, dqkv, x, d, grad(l, dw, SLOT_ATTENTION_QUERY_WEIGHT)));
     return by_input(l, rows, d, 3 * d, dqkv, param(l, SLOT_ATTENTION_QUERY_WEIGHT), 1, dx, d);
 }
@@ -161,14 +163,14 @@ static int feed_forward_backward(const struct call *l, const void *x, const void
                             param(l, SLOT_FEED_FORWARD_NORM_WEIGHT), piece(l, saved, SAVED_FEED_FORWARD_MEAN),
                             piece(l, saved, SAVED_FEED_FORWARD_RSTD), dx,
                             grad(l, dw, SLOT_FEED_FORWARD_NORM_WEIGHT),
-                            grad(l, dw, SLOT_FEED_FORWARD_NORM_BIAS)));
-    RUN(l->k->bias_grad(l->stream, rows, d, dx, d, grad(l, dw, SLOT_FEED_FORWARD_OUT_BIAS)));
+                            grad(l, dw, SLOT_FEED_FORWARD_NORM_BIAS), l->accumulate));
+    RUN(l->k->bias_grad(l->stream, rows, d, dx, d, grad(l, dw, SLOT_FEED_FORWARD_OUT_BIAS), l->accumulate));
     RUN(by_weight(l, rows, f, d, dx, piece(l, saved, SAVED_FEED_FORWARD_ACTIVE), f,
                   grad(l, dw, SLOT_FEED_FORWARD_OUT_WEIGHT)));
     RUN(by_input(l, rows, f, d, dx, param(l, SLOT_FEED_FORWARD_OUT_WEIGHT), 0, dhidden, f));
     RUN(l->k->bias_act_grad(l->stream, k_activation(l), rows, f, dhidden,
                             piece(l, saved, SAVED_FEED_FORWARD_HIDDEN), dhidden,
-                            grad(l, dw, SLOT_FEED_FORWARD_IN_BIAS)));
+                            grad(l, dw, SLOT_FEED_FORWARD_IN_BIAS), l->accumulate));
     RUN(by_weight(l, rows, d, f, dhidden, x, d, grad(l, dw, SLOT_FEED_FORWARD_IN_WEIGHT)));
     return by_input(l, rows, d, f, dhidden, param(l, SLOT_FEED_FORWARD_IN_WEIGHT), 1, dx, d);
 }
@@ -188,7 +190,7 @@ static int pooler_backward(const struct call *l, const void *x, const void *save
 {
     const size_t d = l->dims->d, stride = l->dims->seq * d;
     RUN(l->k->tanh_grad(l->stream, l->samples * d, dy, piece(l, saved, SAVED_POOLER_OUT), dout));
-    RUN(l->k->bias_grad(l->stream, l->samples, d, dout, d, grad(l, dw, SLOT_POOLER_BIAS)));
+    RUN(l->k->bias_grad(l->stream, l->samples, d, dout, d, grad(l, dw, SLOT_POOLER_BIAS), l->accumulate));
     RUN(by_weight(l, l->samples, d, d, dout, x, stride, grad(l, dw, SLOT_POOLER_WEIGHT)));
     RUN(l->k->zero(l->stream, l->rows * d, dx));
     return by_input(l, l->samples, d, d, dout, param(l, SLOT_POOLER_WEIGHT), 0, dx, stride);
@@ -206,31 +208,32 @@ static int logits_backward(const struct call *l, size_t rows, size_t classes, co
                            const void *dy, void *dx, void *dw, void *dbias)
 {
     const size_t d = l->dims->d;
-    RUN(l->k->bias_grad(l->stream, rows, classes, dy, classes, dbias));
+    RUN(l->k->bias_grad(l->stream, rows, classes, dy, classes, dbias, l->accumulate));
     RUN(by_weight(l, rows, d, classes, dy, x, d, dw));
     return by_input(l, rows, d, classes, dy, w, 0, dx, d);
 }
 
-static struct call call_of(const struct compute *c, void *stream, uint32_t layer, uint32_t samples,
-                           const void *weight)
+static struct call call_of(const struct layer_call *call, int accumulate)
 {
+    const struct compute *c = call->compute;
     return (struct call){.c = c,
                          .k = c->k,
                          .dims = &c->model->dims,
-                         .stream = stream,
-                         .layer = layer,
-                         .samples = samples,
-                         .rows = (size_t)samples * c->model->dims.seq,
+                         .stream = call->stream,
+                         .layer = call->layer,
+                         .samples = call->samples,
+                         .rows = (size_t)call->samples * c->model->dims.seq,
                          .elem = c->k->elem_bytes,
-                         .weight = weight};
+                         .weight = call->weight,
+                         .accumulate = accumulate};
 }
 
-int layer_forward(const struct compute *c, void *stream, uint32_t layer, uint32_t samples, const void *weight,
-                  const void *x, void *y, void *saved, void *scratch)
+int layer_forward(const struct layer_call *call, void *y)
 {
-    (void)scratch; /* no kind needs it forward yet */
-    const struct call l = call_of(c, stream, layer, samples, weight);
-    switch ((enum layer_kind)c->model->layers[layer].kind) {
+    const struct call l = call_of(call, 0);
+    const void *x = call->x;
+    void *saved = call->saved;
+    switch ((enum layer_kind)l.c->model->layers[l.layer].kind) {
     case LAYER_EMBEDDING:
         return embedding_forward(&l, x, y, saved);
     case LAYER_ATTENTION:
@@ -251,12 +254,12 @@ int layer_forward(const struct compute *c, void *stream, uint32_t layer, uint32_
     g_assert_not_reached();
 }
 
-int layer_backward(const struct compute *c, void *stream, uint32_t layer, uint32_t samples,
-                   const void *weight, const void *x, const void *saved, const void *dy, void *dx,
-                   void *dweight, void *scratch)
+int layer_backward(const struct layer_call *call, const void *dy, void *dx, void *dweight, int accumulate)
 {
-    const struct call l = call_of(c, stream, layer, samples, weight);
-    switch ((enum layer_kind)c->model->layers[layer].kind) {
+    const struct call l = call_of(call, accumulate);
+    const void *x = call->x, *saved = call->saved;
+    void *scratch = call->scratch;
+    switch ((enum layer_kind)l.c->model->layers[l.layer].kind) {
     case LAYER_EMBEDDING:
         return embedding_backward(&l, x, saved, dy, dweight, scratch);
     case LAYER_ATTENTION:

@@ -218,24 +218,17 @@ static bool walk_all(struct walk *w, GError **error)
 
 /* --- the trace around the steps */
 
-/* A rank's loss is the mean over its LOSS ops, weighted by its part of the samples. */
+/* A rank's loss is the sum over its LOSS ops; it counts by the rank's part of the samples. */
 static double *loss_shares(const struct plan *plan)
 {
-    uint32_t *count = g_new0(uint32_t, plan->t.n_ranks), n = 0;
     double *share = NULL;
-    for (uint32_t i = 0; i < plan->n_ops; i++)
-        if (plan->ops[i].tag.kind == OP_LOSS) {
-            count[plan->t.lanes[plan->ops[i].lane].rank]++;
-            n++;
-        }
-    if (n)
-        share = g_new0(double, plan->n_ops);
-    for (uint32_t i = 0; n && i < plan->n_ops; i++) {
-        uint32_t rank = plan->t.lanes[plan->ops[i].lane].rank;
-        if (plan->ops[i].tag.kind == OP_LOSS)
-            share[i] = plan->rank_share[rank] / count[rank];
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        if (plan->ops[i].tag.kind != OP_LOSS)
+            continue;
+        if (!share)
+            share = g_new0(double, plan->n_ops);
+        share[i] = plan->rank_share[plan->t.lanes[plan->ops[i].lane].rank];
     }
-    g_free(count);
     return share;
 }
 

@@ -3,7 +3,15 @@
 #define RANKS_MAX 4096 /* a ring's hops and chunks are numbered in 16 bits */
 
 /* The values of a layer, as they follow each other. */
-static const uint8_t layer_values[] = {VALUE_WEIGHT, VALUE_GRAD, VALUE_ACT, VALUE_SAVED, VALUE_DELTA};
+static const uint8_t layer_values[] = {VALUE_WEIGHT, VALUE_GRAD,   VALUE_ACT,     VALUE_SAVED,
+                                       VALUE_DELTA,  VALUE_MOMENT, VALUE_VARIANCE};
+static const uint8_t optimizer_moments[OPTIMIZERS] = {
+    [OPTIMIZER_SGD] = 0, [OPTIMIZER_MOMENTUM] = 1, [OPTIMIZER_ADAM] = 2};
+
+static uint32_t n_micro(const struct shape *shape)
+{
+    return MAX(shape->accumulate, 1);
+}
 
 static uint32_t most_samples(const struct model *model)
 {
@@ -29,11 +37,20 @@ bool build_check(const struct shape *shape, GError **error)
     else if (!model_fits(shape->model, chunk_size(shape->batch, shape->ranks, 0)))
         what = g_strdup_printf("--batch %u is too large for model %s, give at most %u a rank", shape->batch,
                                shape->model->name, most_samples(shape->model));
+    else if (n_micro(shape) > chunk_size(shape->batch, shape->ranks, 0))
+        what = g_strdup_printf("--accumulate %u is more than the samples of a rank, give 1 to %u",
+                               shape->accumulate, chunk_size(shape->batch, shape->ranks, 0));
+    else if (shape->optimizer >= OPTIMIZERS)
+        what = g_strdup_printf("--optimizer is unknown, give %s or %s", optimizer_name(OPTIMIZER_SGD),
+                               optimizer_name(OPTIMIZER_ADAM));
     else if (shape->overlap >= OVERLAPS)
-        what = g_strdup_printf("--overlap is unknown, give %s or %s", overlap_name(OVERLAP_NONE),
-                               overlap_name(OVERLAP_BACKWARD));
+        what = g_strdup_printf("--overlap is unknown, give %s, %s or %s", overlap_name(OVERLAP_NONE),
+                               overlap_name(OVERLAP_BACKWARD), overlap_name(OVERLAP_OPTIMIZER));
     else if (shape->algo >= ALLREDUCES)
-        what = g_strdup_printf("--allreduce is unknown, give %s", allreduce_name(ALLREDUCE_RING));
+        what =
+            g_strdup_printf("--allreduce is unknown, give %s, %s, %s or %s", allreduce_name(ALLREDUCE_RING),
+                            allreduce_name(ALLREDUCE_TREE), allreduce_name(ALLREDUCE_REDUCE_BROADCAST),
+                            allreduce_name(ALLREDUCE_ALL_TO_ALL));
     if (!what)
         return true;
     g_set_error_literal(error, PLAN_ERROR, PLAN_ERROR_INPUT, what);
@@ -62,6 +79,20 @@ static void fill_tables(const struct shape *shape, const char *mode, struct tabl
     }
 }
 
+static void fill_rows(const struct shape *shape, struct plan *plan)
+{
+    uint32_t k = plan->n_micro = n_micro(shape);
+    plan->rank_share = g_new(double, shape->ranks);
+    plan->rank_rows = g_new(uint32_t, shape->ranks);
+    plan->micro_rows = g_new(uint32_t, (gsize)shape->ranks * k);
+    for (uint32_t r = 0; r < shape->ranks; r++) {
+        uint32_t rows = plan->rank_rows[r] = chunk_size(shape->batch, shape->ranks, r);
+        plan->rank_share[r] = (double)rows / shape->batch;
+        for (uint32_t m = 0; m < k; m++)
+            plan->micro_rows[(gsize)r * k + m] = chunk_size(rows, k, m);
+    }
+}
+
 void build_begin(struct build *b, const struct shape *shape, const char *mode, struct plan *plan)
 {
     const struct model *model = shape->model;
@@ -69,12 +100,8 @@ void build_begin(struct build *b, const struct shape *shape, const char *mode, s
     for (uint32_t i = 0; i < model->n_layers; i++)
         b->layer_shapes[i] = layer_shape(model, i);
     fill_tables(shape, mode, &plan->t);
-    plan->rank_share = g_new(double, shape->ranks);
-    plan->rank_rows = g_new(uint32_t, shape->ranks);
-    for (uint32_t r = 0; r < shape->ranks; r++) {
-        plan->rank_rows[r] = chunk_size(shape->batch, shape->ranks, r);
-        plan->rank_share[r] = (double)plan->rank_rows[r] / shape->batch;
-    }
+    plan->optimizer = shape->optimizer;
+    fill_rows(shape, plan);
 }
 
 void build_end(struct build *b)
@@ -93,6 +120,8 @@ static uint64_t value_bytes(const struct build *b, enum value_class cls, uint32_
     switch (cls) {
     case VALUE_WEIGHT:
     case VALUE_GRAD:
+    case VALUE_MOMENT:
+    case VALUE_VARIANCE:
         return bytes_of(b, model->layers[layer].numel);
     case VALUE_SAVED:
         return bytes_of(b, layer_saved_numel(model, layer, samples));
@@ -107,37 +136,82 @@ static uint64_t input_bytes(const struct model *model, uint32_t samples)
     return sizeof(int32_t) * (rows + (model->task == TASK_TOKENS ? rows : samples));
 }
 
-static uint32_t add_value(struct build *b, uint32_t rank, enum value_class cls, uint32_t index,
-                          uint64_t bytes)
+static uint8_t value_flags(enum value_class cls)
 {
-    uint8_t flags = cls == VALUE_WEIGHT                      ? VALUE_LIVE_IN | VALUE_LIVE_OUT
-                    : cls == VALUE_GRAD || cls == VALUE_LOSS ? VALUE_LIVE_OUT
-                                                             : 0;
-    struct value v = {.bytes = bytes, .rank = rank, .index = index, .cls = (uint8_t)cls, .flags = flags};
+    switch (cls) {
+    case VALUE_WEIGHT:
+    case VALUE_MOMENT:
+    case VALUE_VARIANCE:
+        return VALUE_LIVE_IN | VALUE_LIVE_OUT;
+    case VALUE_GRAD:
+    case VALUE_LOSS:
+        return VALUE_LIVE_OUT;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t add_value(struct build *b, const struct build_rank *r, enum value_class cls, uint32_t index,
+                          uint32_t micro, uint64_t bytes)
+{
+    struct value v = {.bytes = bytes,
+                      .rank = r->rank,
+                      .index = index,
+                      .micro = micro,
+                      .cls = (uint8_t)cls,
+                      .flags = value_flags(cls)};
     return plan_add_value(b->plan, &v);
+}
+
+static uint32_t micro_rows(const struct build *b, const struct build_rank *r, uint32_t micro)
+{
+    return b->plan->micro_rows[(gsize)r->rank * b->plan->n_micro + micro];
+}
+
+/* The first micro-batch is the largest: what it needs is enough for all. */
+static void add_layers(struct build *b, struct build_rank *r)
+{
+    const struct model *model = b->shape->model;
+    uint32_t samples = micro_rows(b, r, 0);
+    uint64_t scratch = 0;
+    r->layers = b->plan->n_values;
+    r->layer_values = (uint32_t)G_N_ELEMENTS(layer_values) - 2 + optimizer_moments[b->shape->optimizer];
+    for (uint32_t i = 0; i < model->n_layers; i++) {
+        for (uint32_t k = 0; k < r->layer_values; k++)
+            add_value(b, r, layer_values[k], i, 0, value_bytes(b, layer_values[k], i, samples));
+        scratch = MAX(scratch, bytes_of(b, layer_scratch_numel(model, i, samples)));
+    }
+    r->scratch = add_value(b, r, VALUE_SCRATCH, OP_NONE, 0, scratch);
 }
 
 struct build_rank build_rank(struct build *b, uint32_t rank)
 {
-    const struct model *model = b->shape->model;
-    struct build_rank r = {.rank = rank, .samples = chunk_size(b->shape->batch, b->shape->ranks, rank)};
+    struct build_rank r = {.rank = rank, .norm = OP_NONE, .weights_ready = OP_NONE};
     struct lane lane = {"compute", rank, rank, OP_NONE, LANE_COMPUTE};
     r.compute = plan_add_lane(b->plan, &lane);
     lane = (struct lane){"copy", rank, rank, OP_NONE, LANE_COPY};
     r.copy = plan_add_lane(b->plan, &lane);
-    uint64_t scratch = 0;
-    r.layers = b->plan->n_values;
-    for (uint32_t i = 0; i < model->n_layers; i++) {
-        for (size_t k = 0; k < G_N_ELEMENTS(layer_values); k++)
-            add_value(b, rank, layer_values[k], i, value_bytes(b, layer_values[k], i, r.samples));
-        scratch = MAX(scratch, bytes_of(b, layer_scratch_numel(model, i, r.samples)));
-        r.forward_flops += (double)layer_forward_flops(model, i, r.samples);
-        r.backward_flops += (double)layer_backward_flops(model, i, r.samples);
-    }
-    r.input = add_value(b, rank, VALUE_INPUT, OP_NONE, input_bytes(model, r.samples));
-    r.loss = add_value(b, rank, VALUE_LOSS, OP_NONE, sizeof(double));
-    r.scratch = add_value(b, rank, VALUE_SCRATCH, OP_NONE, scratch);
+    add_layers(b, &r);
+    r.inputs = b->plan->n_values;
+    for (uint32_t m = 0; m < b->plan->n_micro; m++)
+        add_value(b, &r, VALUE_INPUT, OP_NONE, m, input_bytes(b->shape->model, micro_rows(b, &r, m)));
+    r.losses = b->plan->n_values;
+    for (uint32_t m = 0; m < b->plan->n_micro; m++)
+        add_value(b, &r, VALUE_LOSS, OP_NONE, m, sizeof(double));
+    if (b->shape->clip)
+        r.norm = add_value(b, &r, VALUE_NORM, OP_NONE, 0, 2 * sizeof(double));
     return r;
+}
+
+struct build_micro build_micro(const struct build *b, const struct build_rank *r, uint32_t micro)
+{
+    const struct model *model = b->shape->model;
+    struct build_micro m = {.micro = micro, .samples = micro_rows(b, r, micro)};
+    for (uint32_t i = 0; i < model->n_layers; i++) {
+        m.forward_flops += (double)layer_forward_flops(model, i, m.samples);
+        m.backward_flops += (double)layer_backward_flops(model, i, m.samples);
+    }
+    return m;
 }
 
 uint32_t build_value(const struct build_rank *r, enum value_class cls, uint32_t layer)
@@ -145,7 +219,14 @@ uint32_t build_value(const struct build_rank *r, enum value_class cls, uint32_t 
     uint32_t k = 0;
     while (layer_values[k] != cls)
         k++;
-    return r->layers + layer * (uint32_t)G_N_ELEMENTS(layer_values) + k;
+    return r->layers + layer * r->layer_values + k;
+}
+
+uint32_t build_param(struct build *b, const struct build_rank *r, enum value_class cls, uint32_t param)
+{
+    const struct param *p = &b->shape->model->params[param];
+    return plan_add_view(b->plan, build_value(r, cls, p->layer), bytes_of(b, p->offset),
+                         bytes_of(b, p->numel));
 }
 
 struct op_tag build_tag(enum op_kind kind)
@@ -164,30 +245,30 @@ struct op_tag build_tag(enum op_kind kind)
 
 /* The memory that a layer's forward or backward reads and writes once each.  Of an embedding's tables forward
  * reads only the rows that it looks up. */
-static uint64_t traffic(const struct build *b, const struct build_rank *r, enum op_kind kind, uint32_t layer)
+static uint64_t traffic(const struct build *b, const struct build_micro *m, enum op_kind kind, uint32_t layer)
 {
     const struct model *model = b->shape->model;
-    uint64_t x = layer ? value_bytes(b, VALUE_ACT, layer - 1, r->samples) : input_bytes(model, r->samples);
-    uint64_t y = value_bytes(b, VALUE_ACT, layer, r->samples);
-    uint64_t weight = value_bytes(b, VALUE_WEIGHT, layer, r->samples);
+    uint64_t x = layer ? value_bytes(b, VALUE_ACT, layer - 1, m->samples) : input_bytes(model, m->samples);
+    uint64_t y = value_bytes(b, VALUE_ACT, layer, m->samples);
+    uint64_t weight = value_bytes(b, VALUE_WEIGHT, layer, m->samples);
     uint64_t read = model->layers[layer].kind == LAYER_EMBEDDING ? MIN(weight, 3 * y) : weight;
-    uint64_t inner = value_bytes(b, VALUE_SAVED, layer, r->samples) +
-                     bytes_of(b, layer_scratch_numel(model, layer, r->samples));
+    uint64_t inner = value_bytes(b, VALUE_SAVED, layer, m->samples) +
+                     bytes_of(b, layer_scratch_numel(model, layer, m->samples));
     return kind == OP_FWD ? read + x + y + inner : read + x + y + inner + weight + (layer ? x : 0);
 }
 
-static uint32_t layer_cost(struct build *b, const struct build_rank *r, enum op_kind kind, uint32_t layer)
+static uint32_t layer_cost(struct build *b, const struct build_micro *m, enum op_kind kind, uint32_t layer)
 {
     const struct model *model = b->shape->model;
-    uint64_t flops = kind == OP_FWD ? layer_forward_flops(model, layer, r->samples)
-                                    : layer_backward_flops(model, layer, r->samples);
-    double total = kind == OP_FWD ? r->forward_flops : r->backward_flops;
+    uint64_t flops = kind == OP_FWD ? layer_forward_flops(model, layer, m->samples)
+                                    : layer_backward_flops(model, layer, m->samples);
+    double total = kind == OP_FWD ? m->forward_flops : m->backward_flops;
     struct cost_key key = {
         .shape = b->layer_shapes[layer],
-        .bytes = traffic(b, r, kind, layer),
+        .bytes = traffic(b, m, kind, layer),
         .flops = flops,
         .share = total > 0 ? (double)flops / total : 0,
-        .rows = r->samples * model->dims.seq,
+        .rows = m->samples * model->dims.seq,
         .kernels =
             kind == OP_FWD ? layer_forward_kernels(model, layer) : layer_backward_kernels(model, layer),
         .members = 1,
@@ -196,86 +277,75 @@ static uint32_t layer_cost(struct build *b, const struct build_rank *r, enum op_
     return plan_add_cost(b->plan, &key);
 }
 
-static void add_input(struct build *b, const struct build_rank *r)
+static void add_input(struct build *b, const struct build_rank *r, const struct build_micro *m)
 {
     struct op_tag tag = build_tag(OP_INPUT);
-    struct cost_key key = {.bytes = input_bytes(b->shape->model, r->samples),
-                           .rows = r->samples * b->shape->model->dims.seq,
+    tag.micro = m->micro;
+    struct cost_key key = {.bytes = input_bytes(b->shape->model, m->samples),
+                           .rows = m->samples * b->shape->model->dims.seq,
                            .kernels = 1,
                            .members = 1,
                            .kind = OP_INPUT};
     plan_add_op(b->plan, r->copy, &tag, plan_add_cost(b->plan, &key));
-    plan_access(b->plan, r->input, ACCESS_WRITE);
+    plan_access(b->plan, r->inputs + m->micro, ACCESS_WRITE);
 }
 
-static void add_loss(struct build *b, const struct build_rank *r, uint32_t input_op)
+static void add_loss(struct build *b, const struct build_rank *r, const struct build_micro *m,
+                     uint32_t input_op)
 {
     uint32_t last = b->shape->model->n_layers - 1;
     struct op_tag tag = build_tag(OP_LOSS);
+    tag.micro = m->micro;
     struct cost_key key = {.shape = b->layer_shapes[last],
-                           .bytes = 2 * value_bytes(b, VALUE_ACT, last, r->samples),
-                           .rows = r->samples * b->shape->model->dims.seq,
+                           .bytes = 2 * value_bytes(b, VALUE_ACT, last, m->samples),
+                           .rows = m->samples * b->shape->model->dims.seq,
                            .kernels = 2,
                            .members = 1,
                            .kind = OP_LOSS};
     plan_add_op(b->plan, r->compute, &tag, plan_add_cost(b->plan, &key));
     plan_dep(b->plan, input_op);
     plan_access(b->plan, build_value(r, VALUE_ACT, last), ACCESS_READ);
-    plan_access(b->plan, r->input, ACCESS_READ);
+    plan_access(b->plan, r->inputs + m->micro, ACCESS_READ);
     plan_access(b->plan, build_value(r, VALUE_DELTA, last), ACCESS_WRITE);
-    plan_access(b->plan, r->loss, ACCESS_WRITE);
+    plan_access(b->plan, r->losses + m->micro, ACCESS_WRITE);
 }
 
-static void add_layer_op(struct build *b, const struct build_rank *r, enum op_kind kind, uint32_t layer)
+static void add_layer_op(struct build *b, const struct build_rank *r, const struct build_micro *m,
+                         enum op_kind kind, uint32_t layer)
 {
     struct op_tag tag = build_tag(kind);
+    tag.micro = m->micro;
     tag.layer0 = (uint16_t)layer;
     tag.layer1 = (uint16_t)(layer + 1);
-    plan_add_op(b->plan, r->compute, &tag, layer_cost(b, r, kind, layer));
+    plan_add_op(b->plan, r->compute, &tag, layer_cost(b, m, kind, layer));
     plan_access(b->plan, build_value(r, VALUE_WEIGHT, layer), ACCESS_READ);
-    plan_access(b->plan, layer ? build_value(r, VALUE_ACT, layer - 1) : r->input, ACCESS_READ);
+    plan_access(b->plan, layer ? build_value(r, VALUE_ACT, layer - 1) : r->inputs + m->micro, ACCESS_READ);
 }
 
-void build_forward(struct build *b, const struct build_rank *r)
+void build_forward(struct build *b, const struct build_rank *r, const struct build_micro *m)
 {
-    add_input(b, r);
+    add_input(b, r, m);
     uint32_t input_op = b->plan->n_ops - 1;
     for (uint32_t i = 0; i < b->shape->model->n_layers; i++) {
-        add_layer_op(b, r, OP_FWD, i);
+        add_layer_op(b, r, m, OP_FWD, i);
         if (i == 0)
             plan_dep(b->plan, input_op);
+        if (i == 0 && r->weights_ready != OP_NONE)
+            plan_dep(b->plan, r->weights_ready);
         plan_access(b->plan, build_value(r, VALUE_ACT, i), ACCESS_WRITE);
         plan_access(b->plan, build_value(r, VALUE_SAVED, i), ACCESS_WRITE);
         plan_access(b->plan, r->scratch, ACCESS_WRITE);
     }
-    add_loss(b, r, input_op);
+    add_loss(b, r, m, input_op);
 }
 
-void build_backward(struct build *b, const struct build_rank *r, uint32_t layer)
+void build_backward(struct build *b, const struct build_rank *r, const struct build_micro *m, uint32_t layer)
 {
-    add_layer_op(b, r, OP_BWD, layer);
+    add_layer_op(b, r, m, OP_BWD, layer);
     plan_access(b->plan, build_value(r, VALUE_SAVED, layer), ACCESS_READ);
     plan_access(b->plan, build_value(r, VALUE_DELTA, layer), ACCESS_READ);
     if (layer)
         plan_access(b->plan, build_value(r, VALUE_DELTA, layer - 1), ACCESS_WRITE);
-    plan_access(b->plan, build_value(r, VALUE_GRAD, layer), ACCESS_WRITE);
+    plan_access(b->plan, build_value(r, VALUE_GRAD, layer), m->micro ? ACCESS_UPDATE : ACCESS_WRITE);
     plan_access(b->plan, r->scratch, ACCESS_WRITE);
-}
-
-void build_optimizer(struct build *b, const struct build_rank *r)
-{
-    const struct model *model = b->shape->model;
-    struct op_tag tag = build_tag(OP_OPTIM);
-    tag.layer0 = 0;
-    tag.layer1 = (uint16_t)model->n_layers;
-    struct cost_key key = {.bytes = 3 * bytes_of(b, model->numel),
-                           .flops = 2 * model->numel,
-                           .kernels = model->n_layers,
-                           .members = 1,
-                           .kind = OP_OPTIM};
-    plan_add_op(b->plan, r->compute, &tag, plan_add_cost(b->plan, &key));
-    for (uint32_t i = 0; i < model->n_layers; i++) {
-        plan_access(b->plan, build_value(r, VALUE_WEIGHT, i), ACCESS_UPDATE);
-        plan_access(b->plan, build_value(r, VALUE_GRAD, i), ACCESS_READ);
-    }
 }

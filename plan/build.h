@@ -13,11 +13,24 @@ struct build {
 
 /* One rank.  Lanes and values are added by build_rank, in this order for every rank. */
 struct build_rank {
-    uint32_t rank, samples;
+    uint32_t rank;
     uint32_t compute, copy;        /* lanes */
-    uint32_t input, loss, scratch; /* values */
-    uint32_t layers;               /* value of the first layer: see build_value */
+    uint32_t inputs, losses;       /* values of micro-batch 0; those of the others follow */
+    uint32_t norm;                 /* value; OP_NONE where gradients are not clipped */
+    uint32_t scratch;              /* value */
+    uint32_t layers, layer_values; /* value of the first layer, and how many a layer has: see build_value */
+    uint32_t weights_ready;        /* op after which the weights may be read; OP_NONE: from the start */
+};
+
+/* One micro-batch of one rank. */
+struct build_micro {
+    uint32_t micro, samples;
     double forward_flops, backward_flops;
+};
+
+/* Where the optimizer finds the gradient of parameter p: value first + step * p.  step 0: in whole layers. */
+struct build_gradients {
+    uint32_t first, step;
 };
 
 /* What any mode refuses: sizes out of range, samples that do not fit. */
@@ -28,14 +41,24 @@ void build_begin(struct build *, const struct shape *, const char *mode,
 void build_end(struct build *);
 
 struct build_rank build_rank(struct build *, uint32_t rank);
-/* Of VALUE_WEIGHT, GRAD, ACT, SAVED and DELTA of a layer. */
+struct build_micro build_micro(const struct build *, const struct build_rank *, uint32_t micro);
+/* Of the classes that a layer has one of: WEIGHT, GRAD, ACT, SAVED, DELTA and, as the optimizer has them,
+ * MOMENT and VARIANCE.  Micro-batches run one after another in the same memory. */
 uint32_t build_value(const struct build_rank *, enum value_class, uint32_t layer);
+/* A new view: the part of parameter `param` of a value of its layer that is laid out as the weights. */
+uint32_t build_param(struct build *, const struct build_rank *, enum value_class, uint32_t param);
 
 /* A tag that says nothing but the kind. */
 struct op_tag build_tag(enum op_kind);
 
-void build_forward(struct build *, const struct build_rank *); /* INPUT, FWD of every layer, LOSS */
-void build_backward(struct build *, const struct build_rank *, uint32_t layer);
-void build_optimizer(struct build *, const struct build_rank *);
+/* INPUT, FWD of every layer, LOSS */
+void build_forward(struct build *, const struct build_rank *, const struct build_micro *);
+/* Gradients of micro-batches after the first are added to those before. */
+void build_backward(struct build *, const struct build_rank *, const struct build_micro *, uint32_t layer);
+
+/* build-optim.c.  With step 0 the parameters are taken layer by layer, else in the order of the buckets:
+ * those of `bucket`, or all for OP_NONE.  The norm is of all gradients. */
+uint32_t build_norm(struct build *, const struct build_rank *, struct build_gradients);
+uint32_t build_optimizer(struct build *, const struct build_rank *, struct build_gradients, uint32_t bucket);
 
 #endif

@@ -143,6 +143,10 @@ bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t e
     to->n_colls = from->n_colls;
     to->rank_share = g_memdup2(from->rank_share, from->t.n_ranks * sizeof *from->rank_share);
     to->rank_rows = g_memdup2(from->rank_rows, from->t.n_ranks * sizeof *from->rank_rows);
+    to->n_micro = from->n_micro;
+    to->micro_rows =
+        g_memdup2(from->micro_rows, (size_t)from->t.n_ranks * from->n_micro * sizeof *from->micro_rows);
+    to->optimizer = from->optimizer;
     g_autofree struct gang *gangs = g_new(struct gang, from->n_gangs + 1);
     g_autofree uint32_t *gang_ops = g_new(uint32_t, from->n_ops + 1),
                         *op_ids = g_new(uint32_t, from->n_ops + 1),

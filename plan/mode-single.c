@@ -16,10 +16,16 @@ static void build(const struct shape *shape, struct plan *plan)
     struct build b;
     build_begin(&b, shape, mode_single.name, plan);
     struct build_rank r = build_rank(&b, 0);
-    build_forward(&b, &r);
-    for (uint32_t layer = shape->model->n_layers; layer-- > 0;)
-        build_backward(&b, &r, layer);
-    build_optimizer(&b, &r);
+    for (uint32_t i = 0; i < plan->n_micro; i++) {
+        struct build_micro m = build_micro(&b, &r, i);
+        build_forward(&b, &r, &m);
+        for (uint32_t layer = shape->model->n_layers; layer-- > 0;)
+            build_backward(&b, &r, &m, layer);
+    }
+    struct build_gradients whole_layers = {0};
+    if (shape->clip)
+        build_norm(&b, &r, whole_layers);
+    build_optimizer(&b, &r, whole_layers, OP_NONE);
     build_end(&b);
 }
 

@@ -14,7 +14,7 @@ const struct mode *mode_find(const char *name)
 
 const char *overlap_name(unsigned overlap)
 {
-    static const char *const names[OVERLAPS] = {"none", "backward"};
+    static const char *const names[OVERLAPS] = {"none", "backward", "optimizer"};
     return overlap < OVERLAPS ? names[overlap] : "?";
 }
 

@@ -16,12 +16,12 @@ struct shape {
     uint32_t ranks, batch; /* batch: samples of all ranks together */
     uint8_t overlap;       /* enum overlap */
     uint8_t algo;          /* enum allreduce to lower to; ALLREDUCE_WHOLE leaves one gang */
+    uint64_t bucket_bytes, first_bucket_bytes;
     uint8_t optimizer;     /* enum optimizer */
     uint32_t accumulate;   /* micro-batches of a step, all but the last without all-reduce; 0 counts as 1 */
     bool clip;             /* clip the gradients by their global norm */
     bool bucket_view;      /* gradients are views of the buckets: no copy-out */
     bool first_iteration;  /* PyTorch's first: weights broadcast, one bucket, no overlap, buckets rebuilt */
-    uint64_t bucket_bytes, first_bucket_bytes;
 };
 
 /* Called in this order: check, build.  check says what is wrong with a shape, naming the option and a legal

@@ -49,6 +49,7 @@ void plan_release(struct plan *plan)
     g_free(plan->costs);
     g_free(plan->rank_share);
     g_free(plan->rank_rows);
+    g_free(plan->micro_rows);
     g_free(plan->order);
     g_free(plan->place);
     g_free(plan->arena_bytes);

@@ -84,7 +84,7 @@ struct gang {
  *   OPTIM   (update weight, read grad, update moment, update variance) for each piece, the moments as the optimizer has
  *           them; last, when gradients are clipped, read norm.  A piece is a layer, or a parameter where the gradient is
  *           a view of a bucket or the step goes bucket by bucket
- *   BROADCAST  the first member reads, the others write, equal bytes
+ *   BROADCAST  the first member reads, the others write: for each piece one access, the same pieces at every member
  *   SEND    read;  RECV  write;  RECV_ADD  update;  a gang of a sender and a receiver, equal bytes
  *   SUM     read for each rank, in rank order, then write; what is written may be one of those read
  *   ALLREDUCE  update bucket

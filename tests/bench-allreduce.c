@@ -31,6 +31,8 @@ static void build(struct plan *plan, uint32_t ranks)
     plan->t.buckets = g_memdup2(&row, sizeof row);
     plan->rank_share = g_new0(double, ranks);
     plan->rank_rows = g_new0(uint32_t, ranks);
+    plan->n_micro = 1;
+    plan->micro_rows = g_new0(uint32_t, ranks);
     plan_add_gang(plan, 0);
     uint32_t cost = plan_add_cost(plan, &key);
     for (uint32_t rank = 0; rank < ranks; rank++)

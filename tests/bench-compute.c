@@ -29,28 +29,30 @@ TIMED(0, gemm, (s, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), void *
       size_t n, size_t k, double alpha, const void *a, size_t lda, const void *b, size_t ldb, double beta,
       void *c, size_t ldc)
 TIMED(1, bias, (s, r, n, b, y, ld), void *s, size_t r, size_t n, const void *b, void *y, size_t ld)
-TIMED(2, bias_grad, (s, r, n, dy, ld, db), void *s, size_t r, size_t n, const void *dy, size_t ld, void *db)
+TIMED(2, bias_grad, (s, r, n, dy, ld, db, acc), void *s, size_t r, size_t n, const void *dy, size_t ld,
+      void *db, int acc)
 TIMED(3, add_norm, (s, r, d, x, y, b, g, be, sum, out, mean, rstd), void *s, size_t r, size_t d,
       const void *x, const void *y, const void *b, const void *g, const void *be, void *sum, void *out,
       void *mean, void *rstd)
-TIMED(4, add_norm_grad, (s, r, d, o, sum, g, mean, rstd, ds, dg, db), void *s, size_t r, size_t d,
+TIMED(4, add_norm_grad, (s, r, d, o, sum, g, mean, rstd, ds, dg, db, acc), void *s, size_t r, size_t d,
       const void *o, const void *sum, const void *g, const void *mean, const void *rstd, void *ds, void *dg,
-      void *db)
+      void *db, int acc)
 TIMED(5, attention, (s, b, h, q, dh, qkv, p, o), void *s, size_t b, size_t h, size_t q, size_t dh,
       const void *qkv, void *p, void *o)
 TIMED(6, attention_grad, (s, b, h, q, dh, o, qkv, p, dp, dqkv), void *s, size_t b, size_t h, size_t q,
       size_t dh, const void *o, const void *qkv, const void *p, void *dp, void *dqkv)
 TIMED(7, bias_act, (s, a, r, n, b, x, y), void *s, int a, size_t r, size_t n, const void *b, void *x, void *y)
-TIMED(8, bias_act_grad, (s, a, r, n, dy, x, dx, db), void *s, int a, size_t r, size_t n, const void *dy,
-      const void *x, void *dx, void *db)
+TIMED(8, bias_act_grad, (s, a, r, n, dy, x, dx, db, acc), void *s, int a, size_t r, size_t n, const void *dy,
+      const void *x, void *dx, void *db, int acc)
 TIMED(9, embed, (s, r, q, d, t, w, p, ty, y), void *s, size_t r, size_t q, size_t d, const int32_t *t,
       const void *w, const void *p, const void *ty, void *y)
-TIMED(10, embed_grad, (s, r, q, d, v, ps, ts, t, dy, dw, dp, dt), void *s, size_t r, size_t q, size_t d,
-      size_t v, size_t ps, size_t ts, const int32_t *t, const void *dy, void *dw, void *dp, void *dt)
-TIMED(11, cross_entropy, (s, r, c, x, t, dx, l), void *s, size_t r, size_t c, const void *x, const int32_t *t,
-      void *dx, double *l)
+TIMED(10, embed_grad, (s, r, q, d, v, ps, ts, t, dy, dw, dp, dt, acc), void *s, size_t r, size_t q, size_t d,
+      size_t v, size_t ps, size_t ts, const int32_t *t, const void *dy, void *dw, void *dp, void *dt, int acc)
+TIMED(11, cross_entropy, (s, r, c, weight, x, t, dx, l), void *s, size_t r, size_t c, double weight,
+      const void *x, const int32_t *t, void *dx, double *l)
 TIMED(12, scale_copy, (s, n, f, x, y), void *s, size_t n, double f, const void *x, void *y)
-TIMED(13, sgd, (s, n, lr, g, w), void *s, size_t n, double lr, const void *g, void *w)
+TIMED(13, sgd, (s, n, lr, mu, f, g, m, w), void *s, size_t n, double lr, double mu, const double *f,
+      const void *g, void *m, void *w)
 
 static int by_time(const void *a, const void *b)
 {

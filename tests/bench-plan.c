@@ -36,9 +36,11 @@ static void add_tables(struct plan *plan)
         plan->t.layers[l].name = plan->t.layers[l].block = "layer";
     plan->rank_share = g_new(double, RANKS);
     plan->rank_rows = g_new(uint32_t, RANKS);
+    plan->n_micro = 1;
+    plan->micro_rows = g_new(uint32_t, RANKS);
     for (int r = 0; r < RANKS; r++) {
         plan->rank_share[r] = 1.0 / RANKS;
-        plan->rank_rows[r] = 1;
+        plan->rank_rows[r] = plan->micro_rows[r] = 1;
     }
 }
 

@@ -46,9 +46,11 @@ static inline void begin_plan(struct plan *plan, const struct model *model, uint
         plan->t.layers[i].name = plan->t.layers[i].block = tables_intern(&plan->t, model->layers[i].name);
     plan->rank_share = g_new(double, ranks);
     plan->rank_rows = g_new(uint32_t, ranks);
+    plan->n_micro = 1;
+    plan->micro_rows = g_new(uint32_t, ranks);
     for (uint32_t i = 0; i < ranks; i++) {
         plan->rank_share[i] = 1.0 / ranks;
-        plan->rank_rows[i] = 1;
+        plan->rank_rows[i] = plan->micro_rows[i] = 1;
         for (uint32_t j = 0; j < LANES; j++) {
             struct lane lane = lanes[j];
             lane.rank = lane.device = i;

@@ -11,6 +11,8 @@
 struct step {
     const struct model *model;
     struct plan plan;
+    struct run run;
+    uint32_t position; /* of the step in the data */
     struct compute compute;
     void **cell; /* per value; views point into their roots */
     uint32_t samples;
@@ -128,12 +130,15 @@ static inline void step_open(struct step *s, const struct model *model, const st
     s->plan.t.n_ranks = 1;
     s->plan.rank_share = g_memdup2(&share, sizeof share);
     s->plan.rank_rows = g_memdup2(&samples, sizeof samples);
+    s->plan.n_micro = 1;
+    s->plan.micro_rows = g_memdup2(&samples, sizeof samples);
     plan_add_lane(&s->plan, &(struct lane){.name = "compute", .peer = OP_NONE, .cls = LANE_COMPUTE});
     step_values(s);
     step_forward_ops(s);
     step_backward_ops(s);
     step_update_ops(s);
-    s->compute = (struct compute){.plan = &s->plan, .model = model, .k = k, .lr = lr};
+    s->run = (struct run){.plan = &s->plan, .model = model, .lr = lr};
+    s->compute = (struct compute){&s->run, &s->plan, model, k};
     s->cell = g_new0(void *, s->plan.n_values);
     for (uint32_t v = 0; v < s->plan.n_values; v++) {
         const struct value *value = &s->plan.values[v];
@@ -154,7 +159,7 @@ static inline void step_run(struct step *s, uint32_t first_op, uint32_t end_op)
         const uint32_t first = s->plan.ops[op].first_access, n = s->plan.ops[op + 1].first_access - first;
         for (uint32_t i = 0; i < n; i++)
             mem[i] = s->cell[s->plan.accesses[first + i].value];
-        g_assert_cmpint(compute_op(&s->compute, NULL, op, mem), ==, 0);
+        g_assert_cmpint(compute_op(&s->compute, NULL, op, s->position, mem), ==, 0);
     }
 }
 

@@ -144,7 +144,7 @@ static void test_bias(gconstpointer data)
             const size_t rows = row_counts[i], n = widths[j], ld = n + i;
             struct operand bias = operand(n, 1), y = operand(rows * ld, 1), grad = operand(n, 1);
             BOTH(k->bias(NULL, rows, n, side(&bias, w), side(&y, w), ld))
-            BOTH(k->bias_grad(NULL, rows, n, side(&y, w), ld, side(&grad, w)))
+            BOTH(k->bias_grad(NULL, rows, n, side(&y, w), ld, side(&grad, w), 0))
             close_and_drop(&grad, tolerance[SUMS]);
             close_and_drop(&y, tolerance[FEW]);
             drop(&bias);
@@ -157,7 +157,7 @@ static void test_bias_grad_long(gconstpointer data)
     struct operand y = operand(200000 * 3, 1e-3), grad = operand(3, 1);
     for (size_t i = 0; i < y.n; i++)
         y.wide[i] = y.narrow[i] = (float)(y.wide[i] + 1);
-    BOTH(k->bias_grad(NULL, 200000, 3, side(&y, w), 3, side(&grad, w)))
+    BOTH(k->bias_grad(NULL, 200000, 3, side(&y, w), 3, side(&grad, w), 0))
     close_and_drop(&grad, 1e-7);
     drop(&y);
 }
@@ -179,7 +179,7 @@ static void one_add_norm(const struct k_table *data, size_t rows, size_t d, int 
      */
     const double loose = d < 17 ? 1e-3 : tolerance[SUMS];
     BOTH(k->add_norm_grad(NULL, rows, d, side(&dout, w), side(sum, w), side(&gamma, w), side(&mean, w),
-                          side(&rstd, w), side(&dsum, w), side(&dgamma, w), side(&dbeta, w)))
+                          side(&rstd, w), side(&dsum, w), side(&dgamma, w), side(&dbeta, w), 0))
     g_assert_true(difference(sum) <= tolerance[FEW]);
     close_and_drop(&out, loose);
     close_and_drop(&mean, tolerance[SUMS]);
@@ -274,7 +274,8 @@ static void one_activation(const struct k_table *data, int activation, size_t ro
     BOTH(k->bias_act(NULL, activation, rows, n, side(&bias, w), side(&x, w), side(&y, w)))
     g_assert_true(difference(&x) <= tolerance[FEW]);
     close_and_drop(&y, tolerance[FEW]);
-    BOTH(k->bias_act_grad(NULL, activation, rows, n, side(&dy, w), side(&x, w), side(dx, w), side(&dbias, w)))
+    BOTH(k->bias_act_grad(NULL, activation, rows, n, side(&dy, w), side(&x, w), side(dx, w), side(&dbias, w),
+                          0))
     close_and_drop(&dbias, tolerance[GRADIENTS]);
     g_assert_true(difference(dx) <= tolerance[FEW]);
     drop(&dy);
@@ -304,7 +305,7 @@ static void test_gelu_values(gconstpointer data)
         dy[i] = 1;
     }
     g_assert_cmpint(k->bias_act(NULL, K_GELU, 1, N, zero, x, y), ==, 0);
-    g_assert_cmpint(k->bias_act_grad(NULL, K_GELU, 1, N, dy, x, dx, dbias), ==, 0);
+    g_assert_cmpint(k->bias_act_grad(NULL, K_GELU, 1, N, dy, x, dx, dbias, 0), ==, 0);
     for (int i = 0; i < N; i++) {
         const double v = x[i], cdf = 0.5 * erfc(-v / sqrt(2)), density = exp(-v * v / 2) / sqrt(2 * G_PI);
         g_assert_cmpfloat(fabs(y[i] - v * cdf), <=, (1e-6 + 1e-7 * v * v) * fabs(v * cdf) + 1e-37);
@@ -345,7 +346,7 @@ static void one_embedding(const struct k_table *data, size_t samples, size_t seq
                   types ? side(&type, w) : NULL, side(&y, w)))
     close_and_drop(&y, tolerance[FEW]);
     BOTH(k->embed_grad(NULL, rows, seq, d, vocab, positions, types, token, side(&dy, w), side(&word, w),
-                       side(&position, w), types ? side(&type, w) : NULL))
+                       side(&position, w), types ? side(&type, w) : NULL, 0))
     double of_tokens = 0, of_rows = 0;
     for (size_t e = 0; e < word.n; e++)
         of_tokens += word.narrow[e];
@@ -374,7 +375,7 @@ static void one_cross_entropy(const struct k_table *data, size_t rows, size_t cl
     struct operand x = operand(rows * classes, scale), dx = operand(rows * classes, 1);
     double loss[2];
     dx.unit = 1 / (double)(rows + 1);
-    BOTH(k->cross_entropy(NULL, rows, classes, side(&x, w), target, side(&dx, w), &loss[w]))
+    BOTH(k->cross_entropy(NULL, rows, classes, 1, side(&x, w), target, side(&dx, w), &loss[w]))
     g_assert_cmpfloat_with_epsilon(loss[1], loss[0], 1e-6 * (1 + fabs(loss[0])));
     for (size_t r = 0; r < rows; r++) {
         double total = 0, size = 0;
@@ -404,7 +405,7 @@ static void test_cross_entropy(gconstpointer data)
     const int32_t target = 3;
     float dx[5];
     double loss;
-    g_assert_cmpint(k->cross_entropy(NULL, 1, 5, flat, &target, dx, &loss), ==, 0);
+    g_assert_cmpint(k->cross_entropy(NULL, 1, 5, 1, flat, &target, dx, &loss), ==, 0);
     g_assert_cmpfloat_with_epsilon(loss, log(5), 1e-6);
     for (int j = 0; j < 5; j++)
         g_assert_cmpfloat_with_epsilon(dx[j], j == 3 ? -0.8 : 0.2, 1e-6);
@@ -420,7 +421,7 @@ static void test_elementwise(gconstpointer data)
         g_assert_true(difference(&c) <= tolerance[FEW]);
         BOTH(k->add(NULL, n, side(&a, w), side(&c, w)))
         g_assert_true(difference(&c) <= tolerance[FEW]);
-        BOTH(k->sgd(NULL, n, 0.7, side(&b, w), side(&c, w)))
+        BOTH(k->sgd(NULL, n, 0.7, 0, NULL, side(&b, w), NULL, side(&c, w)))
         BOTH(k->zero(NULL, n, side(&z, w)))
         for (size_t e = 0; e < n; e++) {
             g_assert_cmpfloat_with_epsilon(c.wide[e], 1.3 * a.wide[e] - 0.7 * b.wide[e], 1e-12);
@@ -450,7 +451,7 @@ static void test_nan(gconstpointer data)
     g_assert_true(isnan(y[7]));
     g_assert_cmpint(k->bias_act(NULL, K_GELU, 1, 20, bias, x, y), ==, 0);
     g_assert_true(isnan(y[7]) && y[6] == 0);
-    g_assert_cmpint(k->cross_entropy(NULL, 1, 20, x, &target, dx, &loss), ==, 0);
+    g_assert_cmpint(k->cross_entropy(NULL, 1, 20, 1, x, &target, dx, &loss), ==, 0);
     g_assert_true(isnan(loss));
 }
 
@@ -465,7 +466,7 @@ static void *some_work(void *data)
     struct work *s = data;
     for (int i = 0; i < 3; i++) {
         k_cpu_f32.gemm(NULL, 0, 1, 130, 130, 65, 1, s->x, 65, s->x, 65, 0, s->y, 130);
-        k_cpu_f32.cross_entropy(NULL, 130, 130, s->y, s->target, s->dy, &s->loss);
+        k_cpu_f32.cross_entropy(NULL, 130, 130, 1, s->y, s->target, s->dy, &s->loss);
     }
     return NULL;
 }

@@ -43,6 +43,8 @@ static void begin_plan(struct plan *plan, uint32_t ranks)
     plan->t.model = tables_intern(&plan->t, "none");
     plan->rank_share = g_new0(double, ranks);
     plan->rank_rows = g_new0(uint32_t, ranks);
+    plan->n_micro = 1;
+    plan->micro_rows = g_new0(uint32_t, ranks);
     for (uint32_t r = 0; r < ranks; r++) {
         plan_add_lane(plan, &(struct lane){"compute", r, r, OP_NONE, LANE_COMPUTE});
         plan_add_lane(plan, &(struct lane){"comm", r, r, OP_NONE, LANE_COMM});

@@ -57,6 +57,8 @@ static void random_plan(struct plan *plan, GRand *rand)
     plan->t.n_ranks = 1 + pick(rand, MOST_RANKS);
     plan->rank_share = g_new0(double, plan->t.n_ranks);
     plan->rank_rows = g_new0(uint32_t, plan->t.n_ranks);
+    plan->n_micro = 1;
+    plan->micro_rows = g_new0(uint32_t, plan->t.n_ranks);
     add_lanes(plan);
     for (uint32_t n = pick(rand, 80); n > 0; n--) {
         uint32_t lane = pick(rand, LANES);

@@ -62,7 +62,7 @@ ON_EVERY_CPU static void relu_grad(size_t rows, size_t n, size_t width, const fl
 }
 
 int fast_bias_act_grad(void *stream, int activation, size_t rows, size_t n, const void *dy, const void *x,
-                       void *dx, void *dbias)
+                       void *dx, void *dbias, int accumulate)
 {
     (void)stream;
     for (size_t j0 = 0; j0 < n; j0 += SUM_COLUMNS) {
@@ -70,8 +70,7 @@ int fast_bias_act_grad(void *stream, int activation, size_t rows, size_t n, cons
         double sum[SUM_COLUMNS] = {0};
         (activation == K_RELU ? relu_grad : gelu_grad)(rows, n, width, (const float *)dy + j0,
                                                        (const float *)x + j0, (float *)dx + j0, sum);
-        for (size_t j = 0; j < width; j++)
-            ((float *)dbias)[j0 + j] = (float)sum[j];
+        give_sums(width, sum, accumulate, (float *)dbias + j0);
     }
     return 0;
 }

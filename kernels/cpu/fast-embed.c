@@ -41,18 +41,20 @@ ON_EVERY_CPU static void add_rows(size_t rows, size_t d, const int32_t *token, c
 
 int fast_embed_grad(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions,
                     size_t types, const int32_t *token, const void *dy, void *dword, void *dposition,
-                    void *dtype)
+                    void *dtype, int accumulate)
 {
-    memset(dword, 0, vocab * d * sizeof(float));
+    if (!accumulate)
+        memset(dword, 0, vocab * d * sizeof(float));
     add_rows(rows, d, token, dy, dword);
     for (size_t i = 0; i < positions; i++) {
         const size_t n = i < seq && i < rows ? (rows - i + seq - 1) / seq : 0;
         fast_bias_grad(stream, n, d, n ? (const float *)dy + i * d : NULL, seq * d,
-                       (float *)dposition + i * d);
+                       (float *)dposition + i * d, accumulate);
     }
     if (types) {
-        fast_bias_grad(stream, rows, d, dy, d, dtype);
-        memset((float *)dtype + d, 0, (types - 1) * d * sizeof(float));
+        fast_bias_grad(stream, rows, d, dy, d, dtype, accumulate);
+        if (!accumulate)
+            memset((float *)dtype + d, 0, (types - 1) * d * sizeof(float));
     }
     return 0;
 }

@@ -34,14 +34,14 @@ ON_EVERY_CPU static double cross_entropy_row(size_t n, const float *x, size_t ta
     return log(sum) + (double)max - (double)x[target];
 }
 
-int fast_cross_entropy(void *stream, size_t rows, size_t classes, const void *logits, const int32_t *target,
-                       void *dlogits, double *loss)
+int fast_cross_entropy(void *stream, size_t rows, size_t classes, double weight, const void *logits,
+                       const int32_t *target, void *dlogits, double *loss)
 {
     (void)stream;
     double total = 0;
     for (size_t r = 0; r < rows; r++)
         total += cross_entropy_row(classes, (const float *)logits + r * classes, (size_t)target[r],
-                                   1 / (double)rows, (float *)dlogits + r * classes);
-    *loss = rows ? total / (double)rows : 0;
+                                   weight / (double)rows, (float *)dlogits + r * classes);
+    *loss = rows ? weight * total / (double)rows : 0;
     return 0;
 }

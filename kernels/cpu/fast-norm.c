@@ -94,7 +94,7 @@ FAST_INLINE void norm_grad_row(size_t d, const float *dout, const float *sum, co
 
 ON_EVERY_CPU static void add_norm_grad(size_t rows, size_t d, const float *dout, const float *sum,
                                        const float *gamma, const float *mean, const float *rstd, float *dsum,
-                                       float *dgamma, float *dbeta)
+                                       float *dgamma, float *dbeta, int accumulate)
 {
     for (size_t r = 0; r < rows; r++)
         norm_grad_row(d, dout + r * d, sum + r * d, gamma, mean[r], rstd[r], dsum + r * d);
@@ -109,18 +109,16 @@ ON_EVERY_CPU static void add_norm_grad(size_t rows, size_t d, const float *dout,
                 by_beta[j] += (double)g[j];
             }
         }
-        for (size_t j = 0; j < width; j++) {
-            dgamma[j0 + j] = (float)by_gamma[j];
-            dbeta[j0 + j] = (float)by_beta[j];
-        }
+        give_sums(width, by_gamma, accumulate, dgamma + j0);
+        give_sums(width, by_beta, accumulate, dbeta + j0);
     }
 }
 
 int fast_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, const void *sum,
                        const void *gamma, const void *mean, const void *rstd, void *dsum, void *dgamma,
-                       void *dbeta)
+                       void *dbeta, int accumulate)
 {
     (void)stream;
-    add_norm_grad(rows, d, dout, sum, gamma, mean, rstd, dsum, dgamma, dbeta);
+    add_norm_grad(rows, d, dout, sum, gamma, mean, rstd, dsum, dgamma, dbeta, accumulate);
     return 0;
 }

@@ -34,7 +34,8 @@ ON_EVERY_CPU static void add_to_double(size_t rows, size_t n, const float *x, si
     }
 }
 
-int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias)
+int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias,
+                   int accumulate)
 {
     (void)stream;
     for (size_t j0 = 0; j0 < n; j0 += SUM_COLUMNS) {
@@ -42,8 +43,7 @@ int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t l
         double sum[SUM_COLUMNS] = {0};
         if (rows)
             add_to_double(rows, width, (const float *)dy + j0, ld, sum);
-        for (size_t j = 0; j < width; j++)
-            ((float *)dbias)[j0 + j] = (float)sum[j];
+        give_sums(width, sum, accumulate, (float *)dbias + j0);
     }
     return 0;
 }
@@ -97,17 +97,19 @@ static int fast_zero(void *stream, size_t n, void *dst)
     return 0;
 }
 
-ON_EVERY_CPU static void sgd(size_t n, float lr, const float *grad, float *weight)
+/* A block stays in the first cache while the members are added to it one by one. */
+static int fast_sum(void *stream, size_t members, size_t n, const void *const *src, void *dst)
 {
-#pragma omp simd
-    for (size_t i = 0; i < n; i++)
-        weight[i] -= lr * grad[i];
-}
-
-static int fast_sgd(void *stream, size_t n, double lr, const void *grad, void *weight)
-{
+    enum { BLOCK = 2048 };
     (void)stream;
-    sgd(n, (float)lr, grad, weight);
+    float block[BLOCK];
+    for (size_t i = 0; i < n; i += BLOCK) {
+        const size_t width = least(n - i, BLOCK);
+        memcpy(block, (const float *)src[0] + i, width * sizeof(float));
+        for (size_t m = 1; m < members; m++)
+            add(width, (const float *)src[m] + i, block);
+        memcpy((float *)dst + i, block, width * sizeof(float));
+    }
     return 0;
 }
 
@@ -131,5 +133,9 @@ const struct k_table k_cpu_f32 = {
     .scale_copy = fast_scale_copy,
     .add = fast_add,
     .zero = fast_zero,
+    .sum = fast_sum,
     .sgd = fast_sgd,
+    .adam = fast_adam,
+    .sum_squares = fast_sum_squares,
+    .clip_factor = fast_clip_factor,
 };

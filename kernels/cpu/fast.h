@@ -25,6 +25,13 @@ enum { SUM_COLUMNS = 256 };
 /* A sum along a row is kept in float for this many elements, then in double. */
 enum { SUM_BLOCK = 512 };
 
+/* Column sums that are done go where they belong. */
+static inline void give_sums(size_t n, const double *sum, int accumulate, float *to)
+{
+    for (size_t j = 0; j < n; j++)
+        to[j] = (float)(sum[j] + (accumulate ? (double)to[j] : 0));
+}
+
 static inline size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -32,26 +39,34 @@ static inline size_t least(size_t a, size_t b)
 
 int fast_gemm(void *stream, int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *a,
               size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc); /* blas.c */
-int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias);
+int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias,
+                   int accumulate);
 
 int fast_add_norm(void *stream, size_t rows, size_t d, const void *x, const void *y, const void *bias,
                   const void *gamma, const void *beta, void *sum, void *out, void *mean, void *rstd);
 int fast_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, const void *sum,
                        const void *gamma, const void *mean, const void *rstd, void *dsum, void *dgamma,
-                       void *dbeta);
+                       void *dbeta, int accumulate);
 int fast_attention(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *qkv,
                    void *probs, void *out);
 int fast_attention_grad(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *dout,
                         const void *qkv, const void *probs, void *dprobs, void *dqkv);
 int fast_bias_act(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x, void *y);
 int fast_bias_act_grad(void *stream, int activation, size_t rows, size_t n, const void *dy, const void *x,
-                       void *dx, void *dbias);
+                       void *dx, void *dbias, int accumulate);
 int fast_embed(void *stream, size_t rows, size_t seq, size_t d, const int32_t *token, const void *word,
                const void *position, const void *type, void *y);
 int fast_embed_grad(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions,
                     size_t types, const int32_t *token, const void *dy, void *dword, void *dposition,
-                    void *dtype);
-int fast_cross_entropy(void *stream, size_t rows, size_t classes, const void *logits, const int32_t *target,
-                       void *dlogits, double *loss);
+                    void *dtype, int accumulate);
+int fast_cross_entropy(void *stream, size_t rows, size_t classes, double weight, const void *logits,
+                       const int32_t *target, void *dlogits, double *loss);
+
+int fast_sgd(void *stream, size_t n, double lr, double momentum, const double *factor, const void *grad,
+             void *moment, void *weight);
+int fast_adam(void *stream, size_t n, double lr, double beta1, double beta2, double epsilon, uint32_t t,
+              const double *factor, const void *grad, void *moment, void *variance, void *weight);
+int fast_sum_squares(void *stream, size_t n, const void *x, double *sum);
+int fast_clip_factor(void *stream, double max_norm, double *norm);
 
 #endif

@@ -42,7 +42,13 @@ static int ref_bias(void *stream, size_t rows, size_t n, const void *bias, void 
     return 0;
 }
 
-static int ref_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias)
+static void ref_give(double sum, int accumulate, REAL *to)
+{
+    *to = (REAL)(sum + (accumulate ? (double)*to : 0));
+}
+
+static int ref_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias,
+                         int accumulate)
 {
     (void)stream;
     const REAL *dY = dy;
@@ -51,7 +57,7 @@ static int ref_bias_grad(void *stream, size_t rows, size_t n, const void *dy, si
         double sum = 0;
         for (size_t r = 0; r < rows; r++)
             sum += dY[r * ld + j];
-        db[j] = (REAL)sum;
+        ref_give(sum, accumulate, db + j);
     }
     return 0;
 }
@@ -84,7 +90,7 @@ static int ref_add_norm(void *stream, size_t rows, size_t d, const void *x, cons
 /* With n = (sum - mean) rstd and g = dout gamma: dsum = rstd (g - mean(g) - n mean(g n)). */
 static int ref_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, const void *sum,
                              const void *gamma, const void *mean, const void *rstd, void *dsum, void *dgamma,
-                             void *dbeta)
+                             void *dbeta, int accumulate)
 {
     (void)stream;
     const REAL *dO = dout, *S = sum, *g = gamma, *m = mean, *rs = rstd;
@@ -106,8 +112,8 @@ static int ref_add_norm_grad(void *stream, size_t rows, size_t d, const void *do
             by_gamma += dO[r * d + j] * ((double)S[r * d + j] - m[r]) * rs[r];
             by_beta += dO[r * d + j];
         }
-        ((REAL *)dgamma)[j] = (REAL)by_gamma;
-        ((REAL *)dbeta)[j] = (REAL)by_beta;
+        ref_give(by_gamma, accumulate, (REAL *)dgamma + j);
+        ref_give(by_beta, accumulate, (REAL *)dbeta + j);
     }
     return 0;
 }
@@ -198,7 +204,7 @@ static double ref_act_slope(int activation, double x)
 }
 
 static int ref_bias_act_grad(void *stream, int activation, size_t rows, size_t n, const void *dy,
-                             const void *x, void *dx, void *dbias)
+                             const void *x, void *dx, void *dbias, int accumulate)
 {
     (void)stream;
     const REAL *dY = dy, *X = x;
@@ -210,7 +216,7 @@ static int ref_bias_act_grad(void *stream, int activation, size_t rows, size_t n
             dX[i] = (REAL)(dY[i] * ref_act_slope(activation, X[i]));
             sum += dX[i];
         }
-        ((REAL *)dbias)[j] = (REAL)sum;
+        ref_give(sum, accumulate, (REAL *)dbias + j);
     }
     return 0;
 }
@@ -248,40 +254,40 @@ static int ref_embed(void *stream, size_t rows, size_t seq, size_t d, const int3
 
 /* out[j] = sum of dy[r,j] over rows r = first, first + step, ... whose token is `token` (any, if -1). */
 static void ref_sum_rows(size_t rows, size_t d, const REAL *dy, size_t first, size_t step,
-                         const int32_t *tokens, int32_t token, REAL *out)
+                         const int32_t *tokens, int32_t token, int accumulate, REAL *out)
 {
     for (size_t j = 0; j < d; j++) {
         double sum = 0;
         for (size_t r = first; r < rows; r += step)
             if (token < 0 || tokens[r] == token)
                 sum += dy[r * d + j];
-        out[j] = (REAL)sum;
+        ref_give(sum, accumulate, out + j);
     }
 }
 
 static int ref_embed_grad(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions,
                           size_t types, const int32_t *token, const void *dy, void *dword, void *dposition,
-                          void *dtype)
+                          void *dtype, int accumulate)
 {
     (void)stream;
     REAL *dw = dword, *dp = dposition;
-    for (size_t i = 0; i < vocab * d; i++)
+    for (size_t i = 0; i < vocab * d && !accumulate; i++)
         dw[i] = 0;
     for (size_t r = 0; r < rows; r++) {
         size_t first = 0;
         while (token[first] != token[r])
             first++;
         if (first == r)
-            ref_sum_rows(rows, d, dy, r, 1, token, token[r], dw + (size_t)token[r] * d);
+            ref_sum_rows(rows, d, dy, r, 1, token, token[r], accumulate, dw + (size_t)token[r] * d);
     }
     for (size_t i = 0; i < positions; i++)
-        ref_sum_rows(i < seq ? rows : 0, d, dy, i, seq, token, -1, dp + i * d);
+        ref_sum_rows(i < seq ? rows : 0, d, dy, i, seq, token, -1, accumulate, dp + i * d);
     for (size_t i = 0; i < types; i++)
-        ref_sum_rows(i == 0 ? rows : 0, d, dy, 0, 1, token, -1, (REAL *)dtype + i * d);
+        ref_sum_rows(i == 0 ? rows : 0, d, dy, 0, 1, token, -1, accumulate, (REAL *)dtype + i * d);
     return 0;
 }
 
-static int ref_cross_entropy(void *stream, size_t rows, size_t classes, const void *logits,
+static int ref_cross_entropy(void *stream, size_t rows, size_t classes, double weight, const void *logits,
                              const int32_t *target, void *dlogits, double *loss)
 {
     (void)stream;
@@ -296,10 +302,10 @@ static int ref_cross_entropy(void *stream, size_t rows, size_t classes, const vo
         for (size_t j = 0; j < classes; j++)
             sum += exp(x[j] - max);
         for (size_t j = 0; j < classes; j++)
-            dx[j] = (REAL)((exp(x[j] - max) / sum - (j == t)) / (double)rows);
+            dx[j] = (REAL)((exp(x[j] - max) / sum - (j == t)) * weight / (double)rows);
         total += log(sum) + max - x[t];
     }
-    *loss = rows ? total / (double)rows : 0;
+    *loss = rows ? weight * total / (double)rows : 0;
     return 0;
 }
 
@@ -327,13 +333,19 @@ static int ref_zero(void *stream, size_t n, void *dst)
     return 0;
 }
 
-static int ref_sgd(void *stream, size_t n, double lr, const void *grad, void *weight)
+static int ref_sum(void *stream, size_t members, size_t n, const void *const *src, void *dst)
 {
     (void)stream;
-    for (size_t i = 0; i < n; i++)
-        ((REAL *)weight)[i] = (REAL)(((REAL *)weight)[i] - lr * ((const REAL *)grad)[i]);
+    for (size_t i = 0; i < n; i++) {
+        REAL sum = ((const REAL *)src[0])[i];
+        for (size_t m = 1; m < members; m++)
+            sum += ((const REAL *)src[m])[i];
+        ((REAL *)dst)[i] = sum;
+    }
     return 0;
 }
+
+#include "kernels/cpu/ref-optim.h"
 
 const struct k_table TABLE = {
     .name = NAME,
@@ -355,5 +367,9 @@ const struct k_table TABLE = {
     .scale_copy = ref_scale_copy,
     .add = ref_add,
     .zero = ref_zero,
+    .sum = ref_sum,
     .sgd = ref_sgd,
+    .adam = ref_adam,
+    .sum_squares = ref_sum_squares,
+    .clip_factor = ref_clip_factor,
 };
