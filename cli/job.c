@@ -72,6 +72,51 @@ static uint64_t mib(const struct options *o, enum option_id id, uint64_t fallbac
     return o->given[id] ? (uint64_t)floor(option_number(o, id, 0) * 1048576) : fallback;
 }
 
+static unsigned overlap_find(const char *name)
+{
+    unsigned overlap = 0;
+    while (overlap < OVERLAPS && strcmp(name, overlap_name(overlap)))
+        overlap++;
+    return overlap;
+}
+
+/* "none,backward": each once. */
+static bool pick_overlaps(struct job *job, const struct options *o, GError **error)
+{
+    const char *list = option_text(o, OPTION_OVERLAP, overlap_name(OVERLAP_BACKWARD));
+    g_auto(GStrv) names = g_strsplit(list, ",", -1);
+    for (unsigned i = 0; names[i]; i++) {
+        unsigned overlap = overlap_find(names[i]);
+        if (overlap == OVERLAPS)
+            return unknown(error, OPTION_OVERLAP, list,
+                           "none, backward or optimizer, or several of them with commas");
+        if (memchr(job->overlaps, (int)overlap, job->n_overlaps)) {
+            g_set_error(error, OPTION_ERROR, 0, "--overlap names '%s' twice: leave one out", names[i]);
+            return false;
+        }
+        job->overlaps[job->n_overlaps++] = (uint8_t)overlap;
+    }
+    job->shape.overlap = job->overlaps[job->n_overlaps - 1];
+    return true;
+}
+
+struct shape job_shape(const struct job *job, unsigned overlap)
+{
+    struct shape shape = job->shape;
+    shape.overlap = (uint8_t)overlap;
+    return shape;
+}
+
+static bool check_shapes(const struct job *job, GError **error)
+{
+    for (unsigned i = 0; i < job->n_overlaps; i++) {
+        struct shape shape = job_shape(job, job->overlaps[i]);
+        if (!job->mode->check(&shape, error))
+            return false;
+    }
+    return true;
+}
+
 /* Defaults of design: two to four ranks on CPU cores, four simulated; 4 samples a rank on CPU, else 32. */
 static bool pick_shape(struct job *job, const struct options *o, GError **error)
 {
@@ -84,16 +129,11 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
     s->bucket_bytes = mib(o, OPTION_BUCKET_MB, BUCKET_BYTES_DEFAULT);
     s->first_bucket_bytes =
         mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
-    const char *overlap = option_text(o, OPTION_OVERLAP, overlap_name(OVERLAP_BACKWARD));
-    while (s->overlap < OVERLAPS && strcmp(overlap, overlap_name(s->overlap)))
-        s->overlap++;
-    if (s->overlap == OVERLAPS)
-        return unknown(error, OPTION_OVERLAP, overlap, "none or backward");
     const char *algo = option_text(o, OPTION_ALLREDUCE, "auto");
     if (strcmp(algo, "auto") && strcmp(algo, allreduce_name(ALLREDUCE_RING)))
         return unknown(error, OPTION_ALLREDUCE, algo, "auto or ring");
     s->algo = ALLREDUCE_RING;
-    return job->mode->check(s, error);
+    return pick_overlaps(job, o, error) && check_shapes(job, error);
 }
 
 static bool pick_prices(struct job *job, const struct options *o, GError **error)

@@ -12,12 +12,16 @@ struct job {
     const struct mode *mode;
     const struct engine *engine; /* the one that `run` would take */
     struct model *model;
-    struct shape shape;
+    struct shape shape; /* with the last of the overlaps, the main one */
+    uint8_t overlaps[OVERLAPS], n_overlaps;
     struct cluster *cluster;   /* engine sim only */
     struct cost_model *costs;  /* engine sim only */
     double link_gbps, link_us; /* engine cpu only */
     char *why_not_first;       /* auto: why a better engine was passed over; NULL: it was not */
 };
+
+/* A shape that differs in its overlap. */
+struct shape job_shape(const struct job *, unsigned overlap);
 
 /* Fails on any option that is foreign, absurd, or names what does not exist.  Release also after a failure.
  */
