@@ -22,6 +22,7 @@ UNIT_TESTS = \
 	%D%/t-export \
 	%D%/t-kernels \
 	%D%/t-layers \
+	%D%/t-lower \
 	%D%/t-model \
 	%D%/t-plan \
 	%D%/t-report \
