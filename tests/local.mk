@@ -15,6 +15,7 @@ UNIT_TESTS = \
 	%D%/t-analyze \
 	%D%/t-bucket \
 	%D%/t-cluster \
+	%D%/t-collectives \
 	%D%/t-comm \
 	%D%/t-cost \
 	%D%/t-data \
@@ -33,6 +34,7 @@ UNIT_TESTS = \
 	%D%/t-svg \
 	%D%/t-sweep \
 	%D%/t-trace \
+	%D%/t-traffic \
 	%D%/t-train \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
