@@ -72,6 +72,35 @@ static uint64_t mib(const struct options *o, enum option_id id, uint64_t fallbac
     return o->given[id] ? (uint64_t)floor(option_number(o, id, 0) * 1048576) : fallback;
 }
 
+bool job_overlap(const char *word, uint8_t *overlap, GError **error)
+{
+    for (uint8_t i = 0; i < OVERLAPS; i++)
+        if (!strcmp(word, overlap_name(i))) {
+            *overlap = i;
+            return true;
+        }
+    return unknown(error, OPTION_OVERLAP, word, "none, backward or optimizer");
+}
+
+static bool pick_optimizer(struct job *job, const struct options *o, GError **error)
+{
+    const char *name = option_text(o, OPTION_OPTIMIZER, optimizer_name(OPTIMIZER_SGD));
+    bool adam = !strcmp(name, optimizer_name(OPTIMIZER_ADAM));
+    if (!adam && strcmp(name, optimizer_name(OPTIMIZER_SGD)))
+        return unknown(error, OPTION_OPTIMIZER, name, "sgd or adam");
+    if (adam && o->given[OPTION_MOMENTUM]) {
+        g_set_error(error, OPTION_ERROR, 0, "--%s belongs to --%s sgd; adam has its own: leave it out",
+                    option_name(OPTION_MOMENTUM), option_name(OPTION_OPTIMIZER));
+        return false;
+    }
+    job->momentum = option_number(o, OPTION_MOMENTUM, 0);
+    job->lr = option_number(o, OPTION_LR, adam ? 1e-3 : 0.1);
+    job->clip_norm = option_number(o, OPTION_CLIP_GRAD_NORM, 0);
+    job->shape.optimizer = adam ? OPTIMIZER_ADAM : job->momentum > 0 ? OPTIMIZER_MOMENTUM : OPTIMIZER_SGD;
+    job->shape.clip = job->clip_norm > 0;
+    return true;
+}
+
 /* auto is what costs least on the busiest link. */
 static bool pick_algo(struct job *job, const struct options *o, GError **error)
 {
@@ -103,11 +132,12 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
     s->bucket_bytes = mib(o, OPTION_BUCKET_MB, BUCKET_BYTES_DEFAULT);
     s->first_bucket_bytes =
         mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
-    const char *overlap = option_text(o, OPTION_OVERLAP, overlap_name(OVERLAP_BACKWARD));
-    while (s->overlap < OVERLAPS && strcmp(overlap, overlap_name(s->overlap)))
-        s->overlap++;
-    if (s->overlap == OVERLAPS)
-        return unknown(error, OPTION_OVERLAP, overlap, "none or backward");
+    s->accumulate = option_number(o, OPTION_ACCUMULATE, 1);
+    s->bucket_view = o->given[OPTION_GRADIENT_AS_BUCKET_VIEW];
+    s->first_iteration = o->given[OPTION_FIRST_ITERATION];
+    if (!job_overlap(option_text(o, OPTION_OVERLAP, overlap_name(OVERLAP_BACKWARD)), &s->overlap, error) ||
+        !pick_optimizer(job, o, error))
+        return false;
     return pick_algo(job, o, error) && job->mode->check(s, error);
 }
 

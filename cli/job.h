@@ -16,12 +16,15 @@ struct job {
     struct cluster *cluster;   /* engine sim only */
     struct cost_model *costs;  /* engine sim only */
     double link_gbps, link_us; /* engine cpu only */
+    double lr, momentum, clip_norm; /* as in struct run */
     char *why_not_first;       /* auto: why a better engine was passed over; NULL: it was not */
 };
 
 /* Fails on any option that is foreign, absurd, or names what does not exist.  Release also after a failure.
  */
 bool job_open(struct job *, const struct options *, GError **);
+/* A word of --overlap; false for one that is unknown. */
+bool job_overlap(const char *word, uint8_t *overlap, GError **);
 void job_release(struct job *);
 
 #endif

@@ -114,6 +114,9 @@ struct plan {
     uint32_t *micro_rows; /* [rank * n_micro + micro]: samples; chunk_size's rule within the rank's */
     uint8_t optimizer;   /* enum optimizer */
     uint32_t *order;     /* sealed: a topological order of the ops, members of a gang adjacent */
+    /* sealed: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of the op's rank up to which ops come
+     * before it by a path of ops of that rank; 0: none.  On its own lane it is its own place. */
+    uint32_t *clocks, clock_slots;
     uint64_t *place;     /* placed: per root value, offset in its rank's arena (unused for views) */
     uint64_t *arena_bytes; /* placed: per rank */
     bool sealed;
@@ -153,10 +156,21 @@ uint64_t plan_lowered_ops(enum allreduce, uint32_t ranks);
  * PLAN_ERROR_INVALID. */
 bool plan_seal(struct plan *, GError **);
 
-/* Fills place and arena_bytes (64-byte aligned).  Separate from sealing: the simulator needs no addresses. */
+/* Fills place and arena_bytes (64-byte aligned; UINT64_MAX: more than that) of a sealed plan.  Separate from sealing: the
+ * simulator needs no addresses.  Two roots share bytes only if every access of one comes before every access of the other
+ * by a path of ops of their rank.  Members of a gang end together, so what peers read of a member is read by then; and
+ * replays are joined per rank, so a last access comes before the next step's first.  Roots that are live in or live out
+ * share with none. */
 void plan_place(struct plan *);
-/* Bytes of rank's values by class, roots only; out has VALUE_CLASSES entries. */
-void plan_memory(const struct plan *, uint32_t rank, uint64_t *out);
+
+/* A value is alive from its first access in the sealed order to its last, both included; one that is live in or live out
+ * always.  plan_memory: bytes by class at the op of each rank where the sum is greatest, the first of these;
+ * out[rank * VALUE_CLASSES + class].  The sum never exceeds arena_bytes.  at_peak[value], unless NULL: whether it is a root that
+ * is alive there.
+ * plan_memory_timeline: the same at each op of one rank, in sealed order: out[i * VALUE_CLASSES + class] at the i-th, whose
+ * id goes to ops[i]; both have room for all of the rank's ops.  Returns how many. */
+void plan_memory(const struct plan *, uint64_t *out, bool *at_peak);
+uint32_t plan_memory_timeline(const struct plan *, uint32_t rank, uint32_t *ops, uint64_t *out);
 
 /* "op 17 (B layer3.attention, rank 1)": how every message names an op.  Caller frees. */
 char *plan_op_text(const struct plan *, uint32_t op);

@@ -252,20 +252,28 @@ static bool check_gangs(struct seal *s)
 
 /* --- lanes as chains */
 
-static void link_lanes(const struct plan *plan, struct chains *c)
+uint32_t seal_lane_slots(const struct plan *plan, uint32_t *lane_slot)
 {
     g_autofree uint32_t *rank_lanes = g_new0(uint32_t, plan->t.n_ranks + 1);
+    uint32_t slots = 0;
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
+        lane_slot[i] = rank_lanes[plan->t.lanes[i].rank]++;
+        slots = MAX(slots, lane_slot[i] + 1);
+    }
+    return slots;
+}
+
+static void link_lanes(const struct plan *plan, struct chains *c)
+{
     g_autofree uint32_t *last = g_new(uint32_t, plan->t.n_lanes + 1);
     *c = (struct chains){
         .lane_slot = g_new(uint32_t, plan->t.n_lanes + 1),
         .previous = g_new(uint32_t, plan->n_ops + 1),
         .place = g_new(uint32_t, plan->n_ops + 1),
     };
-    for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
+    c->slots = seal_lane_slots(plan, c->lane_slot);
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
         last[i] = OP_NONE;
-        c->lane_slot[i] = rank_lanes[plan->t.lanes[i].rank]++;
-        c->slots = MAX(c->slots, c->lane_slot[i] + 1);
-    }
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         uint32_t lane = plan->ops[i].lane;
         c->previous[i] = last[lane];

@@ -84,9 +84,9 @@ static void append_kinds(const struct plan *plan, GString *out)
 
 static void append_memory(const struct plan *plan, GString *out)
 {
-    uint64_t bytes[VALUE_CLASSES];
-    plan_memory(plan, 0, bytes);
-    g_string_append(out, "\nmemory of rank 0       MiB\n");
+    g_autofree uint64_t *bytes = g_new(uint64_t, (gsize)plan->t.n_ranks * VALUE_CLASSES);
+    plan_memory(plan, bytes, NULL);
+    g_string_append(out, "\nmemory of rank 0       MiB at its peak\n");
     for (unsigned cls = 0; cls < VALUE_CLASSES; cls++)
         if (bytes[cls]) {
             g_string_append_printf(out, "%-14s", value_class_name(cls));

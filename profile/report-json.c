@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "profile/json.h"
+#include "profile/memory.h"
 #include "profile/report.h"
 #include "profile/traffic.h"
 
@@ -170,23 +171,6 @@ static void traffic(const struct trace *trace, GString *out)
     traffic_release(&t);
 }
 
-static void memory(const struct trace *trace, GString *out)
-{
-    if (!trace->memory_bytes || !trace->n_memory)
-        return;
-    member(out, "memory");
-    g_string_append(out, "{\"by_category\": ");
-    for (uint32_t i = 0; i < trace->n_memory; i++) {
-        g_string_append(out, i ? ", " : "{");
-        json_string(out, trace->memory_names[i]);
-        for (uint32_t rank = 0; rank < trace->t.n_ranks; rank++)
-            g_string_append_printf(out, "%s%" PRIu64, rank ? ", " : ": [",
-                                   trace->memory_bytes[(gsize)rank * trace->n_memory + i]);
-        g_string_append(out, "]");
-    }
-    g_string_append(out, "}}");
-}
-
 static void training(const struct trace *trace, GString *out)
 {
     if (trace->loss) {
@@ -264,7 +248,7 @@ void report_json(const struct report *r, GString *out)
     }
     buckets(r->trace, a, out);
     traffic(r->trace, out);
-    memory(r->trace, out);
+    memory_json(r->trace, out);
     training(r->trace, out);
     if (a)
         predictions(r, out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/memory.h"
 #include "profile/table.h"
 #include "profile/traffic.h"
 
@@ -289,6 +290,7 @@ void report_print(const struct report *r, GString *out)
         print_overlap(r, out);
         traffic_print(r->trace, out);
     }
+    memory_print(r->trace, out);
     print_training(r->trace, out);
     if (r->trace->cancelled)
         g_string_append_printf(out, "interrupted: only %u step%s measured\n", r->trace->n_steps,

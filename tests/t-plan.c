@@ -37,8 +37,13 @@ static void for_shapes(void (*f)(const struct shape *, const struct plan *))
             for (uint8_t overlap = 0; overlap < OVERLAPS; overlap++)
                 for (uint8_t algo = 0; algo < ALLREDUCES; algo++)
                     for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
-                        struct shape shape = {model, ranks,     2 * ranks - 1 + extra, overlap,
-                                              algo,  limits[i], limits[i] / 2};
+                        struct shape shape = {.model = model,
+                                              .ranks = ranks,
+                                              .batch = 2 * ranks - 1 + extra,
+                                              .overlap = overlap,
+                                              .algo = algo,
+                                              .bucket_bytes = limits[i],
+                                              .first_bucket_bytes = limits[i] / 2};
                         struct plan plan;
                         shape.batch = MAX(shape.batch, ranks);
                         make(&mode_ddp, &shape, &plan);
@@ -213,7 +218,13 @@ static void test_rank(void)
 static void test_tables(void)
 {
     struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {model, 2, 8, OVERLAP_BACKWARD, ALLREDUCE_RING, 25 << 20, 1 << 20};
+    struct shape shape = {.model = model,
+                          .ranks = 2,
+                          .batch = 8,
+                          .overlap = OVERLAP_BACKWARD,
+                          .algo = ALLREDUCE_RING,
+                          .bucket_bytes = 25 << 20,
+                          .first_bucket_bytes = 1 << 20};
     struct plan plan;
     make(&mode_ddp, &shape, &plan);
     const struct tables *t = &plan.t;
@@ -415,24 +426,23 @@ static void check_place(const struct shape *shape, const struct plan *sealed)
     struct plan plan = *sealed;
     plan.place = plan.arena_bytes = NULL;
     plan_place(&plan);
+    g_autofree uint64_t *memory = g_new(uint64_t, (gsize)shape->ranks * VALUE_CLASSES);
+    plan_memory(&plan, memory, NULL);
     for (uint32_t rank = 0; rank < shape->ranks; rank++) {
-        uint64_t end = 0, sum = 0, by_class[VALUE_CLASSES];
-        plan_memory(&plan, rank, by_class);
+        const uint64_t *by_class = &memory[(gsize)rank * VALUE_CLASSES];
+        uint64_t end = 0, peak = 0;
         for (uint32_t i = 0; i < plan.n_values; i++) {
             const struct value *v = &plan.values[i];
             if (v->root != i || v->rank != rank)
                 continue;
             g_assert_cmpuint(plan.place[i] % 64, ==, 0);
-            g_assert_cmpuint(plan.place[i], >=, end);
-            end = plan.place[i] + v->bytes;
-            sum += v->bytes;
+            end = MAX(end, plan.place[i] + v->bytes);
         }
-        g_assert_cmpuint(end, <=, plan.arena_bytes[rank]);
         for (unsigned cls = 0; cls < VALUE_CLASSES; cls++)
-            sum -= by_class[cls];
-        g_assert_cmpuint(sum, ==, 0);
+            peak += by_class[cls];
+        g_assert_cmpuint(end, <=, plan.arena_bytes[rank]);
+        g_assert_cmpuint(peak, <=, plan.arena_bytes[rank]);
         g_assert_cmpuint(by_class[VALUE_WEIGHT], ==, 4 * shape->model->numel);
-        g_assert_cmpuint(by_class[VALUE_BUCKET], ==, 4 * shape->model->numel);
     }
     g_free(plan.place);
     g_free(plan.arena_bytes);
@@ -476,7 +486,13 @@ static void test_json(void)
 static void test_table(void)
 {
     struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {model, 2, 8, OVERLAP_BACKWARD, ALLREDUCE_RING, 25 << 20, 1 << 20};
+    struct shape shape = {.model = model,
+                          .ranks = 2,
+                          .batch = 8,
+                          .overlap = OVERLAP_BACKWARD,
+                          .algo = ALLREDUCE_RING,
+                          .bucket_bytes = 25 << 20,
+                          .first_bucket_bytes = 1 << 20};
     struct plan plan;
     g_autoptr(GString) out = g_string_new(NULL);
     make(&mode_ddp, &shape, &plan);
