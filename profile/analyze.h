@@ -5,6 +5,12 @@
  *   compute = |U(c)|; exposed_comm = |U(m) - U(c)|; exposed_copy = |U(x) - U(c) - U(m)|; idle = the rest of
  * the window (the partition of TraceLens, AMD).  compute + exposed_comm + exposed_copy + idle = window,
  * asserted.
+ *
+ * Causes: each ns of U(m) - U(c) has one, and belongs to the span that began first of those that cover it.
+ * Before the last rank of its gang arrived it is for a late peer.  What is left of a bucket's (or of another
+ * collective's) is, at most, launch - ready for a late launch; then, at most, start - launch for queueing
+ * behind an earlier collective; and the rest for the end of backward, if the bucket was not ready before it,
+ * else for bandwidth.  They sum to exposed_comm, asserted.
  */
 #ifndef PROFILE_ANALYZE_H
 #define PROFILE_ANALYZE_H
@@ -26,6 +32,23 @@ struct bucket_times {
     uint32_t rank; /* where it ends last, the lowest among equals; OP_NONE: not reduced, no times */
 };
 
+enum cause {
+    CAUSE_LATE_PEER,       /* waits for the last rank */
+    CAUSE_LATE_LAUNCH,     /* ready, but an earlier bucket was not */
+    CAUSE_QUEUE,           /* launched, but behind an earlier collective */
+    CAUSE_END_OF_BACKWARD, /* ready only when nothing was left to overlap with */
+    CAUSE_BANDWIDTH,       /* in time, and yet longer than the computation beside it */
+    CAUSES
+};
+const char *cause_name(unsigned cause); /* "late_peer" */
+
+/* Exposed time by cause. */
+struct causes {
+    int64_t ns[CAUSES];
+    uint32_t late_rank;   /* the peer waited for longest, the lowest among equals; OP_NONE: none */
+    int64_t late_rank_ns; /* of ns[CAUSE_LATE_PEER], what was for that one */
+};
+
 struct analysis {
     uint32_t n_steps, n_ranks, n_buckets;
     struct partition *partition; /* [step * n_ranks + rank] */
@@ -41,6 +64,17 @@ struct analysis {
     int64_t backward_start_ns,
         backward_end_ns; /* of that rank: first BWD start, last BWD or PACK end; absolute */
     struct bucket_times *buckets;
+    struct causes *causes; /* of each rank in the median step */
+    /* ... and of its communication by bucket, [rank * (n_buckets + 1) + bucket]; row n_buckets: of none */
+    struct causes *bucket_causes;
+};
+
+/* A step done otherwise, to compare with: another overlap.  Borrowed. */
+struct variant {
+    const char *name; /* "none" */
+    const struct trace *trace;
+    const struct analysis *analysis;
+    const struct analysis *predicted; /* by the simulator, where the step was run; may be NULL */
 };
 
 /* False with an error, and nothing to release, when the trace has no complete step.  A span of no op counts

@@ -63,3 +63,24 @@ int64_t intervals_common(const struct intervals *a, const struct intervals *b)
     }
     return length;
 }
+
+int64_t intervals_within(const struct intervals *set, int64_t start_ns, int64_t end_ns)
+{
+    size_t low = 0, high = set->n;
+    int64_t length = 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (set->v[middle].end_ns <= start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i < set->n && start_ns < end_ns && set->v[i].start_ns < end_ns; i++)
+        length += MIN(set->v[i].end_ns, end_ns) - MAX(set->v[i].start_ns, start_ns);
+    return length;
+}
+
+int64_t intervals_gap(const struct intervals *set, int64_t start_ns, int64_t end_ns)
+{
+    return start_ns < end_ns ? end_ns - start_ns - intervals_within(set, start_ns, end_ns) : 0;
+}

@@ -25,5 +25,9 @@ void intervals_unite(struct intervals *set, const struct intervals *other);
 int64_t intervals_length(const struct intervals *);
 int64_t intervals_common(const struct intervals *,
                          const struct intervals *); /* length of the intersection; linear */
+int64_t intervals_within(const struct intervals *, int64_t start_ns,
+                         int64_t end_ns); /* length of what lies in [start, end); finds it in O(log n) */
+int64_t intervals_gap(const struct intervals *, int64_t start_ns,
+                      int64_t end_ns); /* length of the rest of [start, end) */
 
 #endif

@@ -14,6 +14,7 @@ AM_TESTS_ENVIRONMENT = \
 UNIT_TESTS = \
 	%D%/t-analyze \
 	%D%/t-bucket \
+	%D%/t-cause \
 	%D%/t-cluster \
 	%D%/t-comm \
 	%D%/t-cost \
@@ -37,6 +38,7 @@ UNIT_TESTS = \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
+%C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
 %C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c

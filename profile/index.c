@@ -1,0 +1,99 @@
+#include "profile/index.h"
+
+void index_init(struct index *index, const struct trace *trace)
+{
+    *index = (struct index){trace, g_new(uint32_t, trace->n_spans),
+                            g_new0(struct slice, (gsize)trace->t.n_lanes * trace->n_steps)};
+    for (size_t i = 0; i < trace->n_spans; i++) {
+        const struct trace_span *span = &trace->spans[i];
+        if (span->op != OP_NONE)
+            index->step[i] = trace->ops[span->op].tag.step;
+        else
+            index->step[i] = i && trace->spans[i - 1].lane == span->lane ? index->step[i - 1] : 0;
+        struct slice *slice = &index->slices[(gsize)span->lane * trace->n_steps + index->step[i]];
+        if (slice->begin == slice->end)
+            slice->begin = i;
+        slice->end = i + 1;
+    }
+}
+
+void index_release(struct index *index)
+{
+    g_free(index->step);
+    g_free(index->slices);
+}
+
+static bool is_class(const struct trace *trace, const struct trace_span *span, unsigned cls)
+{
+    (void)trace;
+    return span->cls == cls;
+}
+
+static bool is_phase(const struct trace *trace, const struct trace_span *span, unsigned phase)
+{
+    return span->op != OP_NONE && op_phase(trace->ops[span->op].tag.kind) == phase;
+}
+
+/* The union of the spans that match.  Lanes are sorted, so they only need merging. */
+static struct intervals busy(const struct index *index, uint32_t step, uint32_t rank,
+                             bool (*matches)(const struct trace *, const struct trace_span *, unsigned),
+                             unsigned what)
+{
+    const struct trace *trace = index->trace;
+    struct intervals all = {0}, own = {0};
+    for (uint32_t lane = 0; lane < trace->t.n_lanes; lane++) {
+        if (trace->t.lanes[lane].rank != rank)
+            continue;
+        struct slice slice = index->slices[(gsize)lane * trace->n_steps + step];
+        own.n = 0;
+        for (size_t i = slice.begin; i < slice.end; i++)
+            if (index->step[i] == step && matches(trace, &trace->spans[i], what))
+                intervals_add(&own, trace->spans[i].start_ns, trace->spans[i].end_ns);
+        intervals_unite(&all, &own);
+    }
+    intervals_release(&own);
+    return all;
+}
+
+struct intervals index_busy(const struct index *index, uint32_t step, uint32_t rank, unsigned span_class)
+{
+    return busy(index, step, rank, is_class, span_class);
+}
+
+struct intervals index_phase(const struct index *index, uint32_t step, uint32_t rank, unsigned phase)
+{
+    return busy(index, step, rank, is_phase, phase);
+}
+
+GArray *index_spans(const struct index *index, uint32_t step, uint32_t rank, unsigned span_class)
+{
+    const struct trace *trace = index->trace;
+    GArray *spans = g_array_new(FALSE, FALSE, sizeof(size_t));
+    for (uint32_t lane = 0; lane < trace->t.n_lanes; lane++) {
+        if (trace->t.lanes[lane].rank != rank)
+            continue;
+        struct slice slice = index->slices[(gsize)lane * trace->n_steps + step];
+        for (size_t i = slice.begin; i < slice.end; i++)
+            if (index->step[i] == step && trace->spans[i].cls == span_class)
+                g_array_append_val(spans, i);
+    }
+    return spans;
+}
+
+struct interval index_window(const struct index *index, uint32_t step, uint32_t rank)
+{
+    const struct trace *trace = index->trace;
+    struct interval all = {INT64_MAX, INT64_MIN};
+    for (uint32_t lane = 0; lane < trace->t.n_lanes; lane++) {
+        if (trace->t.lanes[lane].rank != rank)
+            continue;
+        struct slice slice = index->slices[(gsize)lane * trace->n_steps + step];
+        for (size_t i = slice.begin; i < slice.end; i++) {
+            if (index->step[i] != step)
+                continue;
+            all.start_ns = MIN(all.start_ns, trace->spans[i].start_ns);
+            all.end_ns = MAX(all.end_ns, trace->spans[i].end_ns);
+        }
+    }
+    return all;
+}
