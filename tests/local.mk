@@ -33,6 +33,7 @@ UNIT_TESTS = \
 	%D%/t-sim-ddp \
 	%D%/t-svg \
 	%D%/t-sweep \
+	%D%/t-text \
 	%D%/t-trace \
 	%D%/t-train \
 	%D%/t-viz
