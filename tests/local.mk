@@ -23,6 +23,7 @@ UNIT_TESTS = \
 	%D%/t-export \
 	%D%/t-kernels \
 	%D%/t-layers \
+	%D%/t-memory \
 	%D%/t-model \
 	%D%/t-place \
 	%D%/t-plan \
