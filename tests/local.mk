@@ -25,6 +25,7 @@ UNIT_TESTS = \
 	%D%/t-kernels \
 	%D%/t-layers \
 	%D%/t-lower \
+	%D%/t-memory \
 	%D%/t-model \
 	%D%/t-optim \
 	%D%/t-place \
@@ -36,6 +37,7 @@ UNIT_TESTS = \
 	%D%/t-sim-ddp \
 	%D%/t-svg \
 	%D%/t-sweep \
+	%D%/t-text \
 	%D%/t-trace \
 	%D%/t-traffic \
 	%D%/t-train \
