@@ -3,6 +3,7 @@
 #include "profile/json.h"
 #include "profile/memory.h"
 #include "profile/report.h"
+#include "profile/traffic.h"
 
 /* A member of the outermost object starts a line; the schema is the first. */
 static void member(GString *out, const char *key)
@@ -160,6 +161,16 @@ static void buckets(const struct trace *trace, const struct analysis *a, GString
     g_string_append(out, "]");
 }
 
+static void traffic(const struct trace *trace, GString *out)
+{
+    struct traffic t;
+    if (!traffic_count(trace, &t))
+        return;
+    member(out, "traffic");
+    traffic_json(&t, out);
+    traffic_release(&t);
+}
+
 static void training(const struct trace *trace, GString *out)
 {
     if (trace->loss) {
@@ -236,6 +247,7 @@ void report_json(const struct report *r, GString *out)
         phases(a, out);
     }
     buckets(r->trace, a, out);
+    traffic(r->trace, out);
     memory_json(r->trace, out);
     training(r->trace, out);
     if (a)

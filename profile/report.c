@@ -6,6 +6,7 @@
 
 #include "profile/memory.h"
 #include "profile/table.h"
+#include "profile/traffic.h"
 
 #define BUCKET_ROWS  16
 #define NAME_COLUMNS 28
@@ -287,6 +288,7 @@ void report_print(const struct report *r, GString *out)
         print_buckets(r, out);
         print_phases(r, out);
         print_overlap(r, out);
+        traffic_print(r->trace, out);
     }
     memory_print(r->trace, out);
     print_training(r->trace, out);

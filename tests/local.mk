@@ -25,6 +25,7 @@ UNIT_TESTS = \
 	%D%/t-layers \
 	%D%/t-memory \
 	%D%/t-model \
+	%D%/t-optim \
 	%D%/t-place \
 	%D%/t-plan \
 	%D%/t-report \
@@ -51,7 +52,8 @@ TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) \
 	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
 	%D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
-	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt
+	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
+	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
@@ -63,3 +65,9 @@ EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
 		$(SHELL) $(srcdir)/tests/bench/run
+
+# What takes minutes: every combination instead of every pair.
+LONG_TESTS = %D%/t-train
+.PHONY: check-long
+check-long: $(LONG_TESTS)
+	for test in $(LONG_TESTS); do G_TEST_SRCDIR='$(abs_top_srcdir)/tests' $$test -m slow || exit 1; done

@@ -37,8 +37,13 @@ static void for_shapes(void (*f)(const struct shape *, const struct plan *))
             for (uint8_t overlap = 0; overlap < OVERLAPS; overlap++)
                 for (uint8_t algo = 0; algo < ALLREDUCES; algo++)
                     for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
-                        struct shape shape = {model, ranks,     2 * ranks - 1 + extra, overlap,
-                                              algo,  limits[i], limits[i] / 2};
+                        struct shape shape = {.model = model,
+                                              .ranks = ranks,
+                                              .batch = 2 * ranks - 1 + extra,
+                                              .overlap = overlap,
+                                              .algo = algo,
+                                              .bucket_bytes = limits[i],
+                                              .first_bucket_bytes = limits[i] / 2};
                         struct plan plan;
                         shape.batch = MAX(shape.batch, ranks);
                         make(&mode_ddp, &shape, &plan);
@@ -60,7 +65,7 @@ static uint32_t rank_of(const struct plan *plan, uint32_t op)
 
 static bool is_comm(unsigned kind)
 {
-    return kind == OP_ALLREDUCE || kind == OP_EXCHANGE || kind == OP_EXCHANGE_ADD;
+    return op_phase(kind) == PHASE_COMM;
 }
 
 /* --- the split of the batch */
@@ -183,7 +188,7 @@ static void check_launches(const struct shape *shape, const struct plan *plan)
             const struct op *op = &plan->ops[i];
             if (rank_of(plan, i) != rank || !is_comm(op->tag.kind))
                 continue;
-            bool first = op->tag.kind == OP_ALLREDUCE || op->tag.hop == 0;
+            bool first = op->tag.coll == bucket;
             g_assert_cmpuint(op->tag.coll, ==, op->tag.bucket);
             g_assert_cmpuint(op->tag.bucket, ==, first ? bucket : bucket - 1);
             bucket += first;
@@ -194,7 +199,7 @@ static void check_launches(const struct shape *shape, const struct plan *plan)
                                                                     : last_copy_in);
         }
         g_assert_cmpuint(bucket, ==,
-                         shape->algo == ALLREDUCE_RING && shape->ranks == 1 ? 0 : plan->t.n_buckets);
+                         shape->algo != ALLREDUCE_WHOLE && shape->ranks == 1 ? 0 : plan->t.n_buckets);
     }
 }
 
@@ -213,7 +218,13 @@ static void test_rank(void)
 static void test_tables(void)
 {
     struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {model, 2, 8, OVERLAP_BACKWARD, ALLREDUCE_RING, 25 << 20, 1 << 20};
+    struct shape shape = {.model = model,
+                          .ranks = 2,
+                          .batch = 8,
+                          .overlap = OVERLAP_BACKWARD,
+                          .algo = ALLREDUCE_RING,
+                          .bucket_bytes = 25 << 20,
+                          .first_bucket_bytes = 1 << 20};
     struct plan plan;
     make(&mode_ddp, &shape, &plan);
     const struct tables *t = &plan.t;
@@ -250,9 +261,9 @@ static void check_deps(const struct shape *shape, const struct plan *sealed)
     for (uint32_t d = 0; d < sealed->n_deps; d++) {
         struct plan plan;
         mode_ddp.build(shape, (plan_init(&plan), &plan));
-        if (shape->algo == ALLREDUCE_RING) {
+        if (shape->algo != ALLREDUCE_WHOLE) {
             struct plan lowered;
-            g_assert_true(plan_lower_allreduce(&plan, ALLREDUCE_RING, 4, &lowered, NULL));
+            g_assert_true(plan_lower_allreduce(&plan, shape->algo, 4, &lowered, NULL));
             plan_release(&plan);
             plan = lowered;
         }
@@ -475,7 +486,13 @@ static void test_json(void)
 static void test_table(void)
 {
     struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {model, 2, 8, OVERLAP_BACKWARD, ALLREDUCE_RING, 25 << 20, 1 << 20};
+    struct shape shape = {.model = model,
+                          .ranks = 2,
+                          .batch = 8,
+                          .overlap = OVERLAP_BACKWARD,
+                          .algo = ALLREDUCE_RING,
+                          .bucket_bytes = 25 << 20,
+                          .first_bucket_bytes = 1 << 20};
     struct plan plan;
     g_autoptr(GString) out = g_string_new(NULL);
     make(&mode_ddp, &shape, &plan);
