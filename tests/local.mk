@@ -19,6 +19,7 @@ UNIT_TESTS = \
 	%D%/t-comm \
 	%D%/t-cost \
 	%D%/t-data \
+	%D%/t-ddp \
 	%D%/t-exec \
 	%D%/t-export \
 	%D%/t-kernels \

@@ -195,8 +195,7 @@ static void check_launches(const struct shape *shape, const struct plan *plan)
             g_assert_cmpuint(op[1].first_dep - op->first_dep, ==, first);
             if (first)
                 g_assert_cmpuint(plan->deps[op->first_dep], ==,
-                                 shape->overlap == OVERLAP_BACKWARD ? last_pack[op->tag.bucket]
-                                                                    : last_copy_in);
+                                 shape->overlap != OVERLAP_NONE ? last_pack[op->tag.bucket] : last_copy_in);
         }
         g_assert_cmpuint(bucket, ==,
                          shape->algo != ALLREDUCE_WHOLE && shape->ranks == 1 ? 0 : plan->t.n_buckets);
@@ -276,7 +275,7 @@ static void check_deps(const struct shape *shape, const struct plan *sealed)
     }
     /* The input; each bucket's launch and copy-out.  Without overlap the first launch stands for all, and so
      * does the first copy-out, which waits for the last all-reduce. */
-    uint32_t buckets = shape->overlap == OVERLAP_BACKWARD ? sealed->t.n_buckets : 1;
+    uint32_t buckets = shape->overlap != OVERLAP_NONE ? sealed->t.n_buckets : 1;
     if (shape->ranks > 1 || shape->algo == ALLREDUCE_WHOLE)
         g_assert_cmpuint(needed, ==, shape->ranks * (1 + 2 * buckets));
 }
@@ -523,7 +522,7 @@ static void test_refused(void)
         {&mode_single, {model, 1, 0, 0, 0, 0, 0}, "--batch 0 is less than"},
         {&mode_ddp, {model, 4, 3, 0, 0, mib, mib}, "--batch 3 is less than a sample a rank, give at least 4"},
         {&mode_ddp, {model, 2, UINT32_MAX, 0, 0, mib, mib}, "--batch 4294967295 is too large for model tiny"},
-        {&mode_ddp, {model, 2, 4, OVERLAPS, 0, mib, mib}, "--overlap is unknown, give none or backward"},
+        {&mode_ddp, {model, 2, 4, OVERLAPS, 0, mib, mib}, "--overlap is unknown, give none, backward or optimizer"},
         {&mode_ddp, {model, 2, 4, 0, ALLREDUCES, mib, mib}, "--allreduce is unknown"},
         {&mode_ddp, {model, 2, 4, 0, 0, UINT64_MAX, mib}, "--bucket-mb is out of range, give 0 to 1048576"},
         {&mode_ddp, {model, 2, 4, 0, 0, mib, UINT64_MAX}, "--first-bucket-mb is out of range"},
