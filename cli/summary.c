@@ -45,6 +45,10 @@ void summary_init(struct summary *s, const struct job *job, const struct options
         row(s->option_rows, "lr", "%s",
             g_ascii_formatd(number, sizeof number, "%.10g", option_number(o, OPTION_LR, 0.1)));
         row(s->option_rows, "seed", "%.0f", option_number(o, OPTION_SEED, 1));
+        if (o->given[OPTION_DATA]) {
+            g_autofree char *data = g_filename_display_basename(option_text(o, OPTION_DATA, ""));
+            row(s->option_rows, "data", "%s", data);
+        }
     }
     row(s->environment_rows, "program", "parprof %s", PACKAGE_VERSION);
     if (job->engine->real) {
