@@ -2,96 +2,9 @@
  * nothing, with pointers off by one element and a fence around every operand. */
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
-#include "tests/tap.h"
-
-/* An operand in double, for the reference, and in float, for the table under test.  Both hold the same
- * numbers. */
-struct operand {
-    size_t n;
-    double unit; /* size of the terms of which an element is the sum: what differs by rounding of these is
-                    equal */
-    double *wide;
-    float *narrow; /* one element off the alignment, fenced by the elements before and after */
-};
-
-static const float fence = 12345.5f;
-
-/* Seeded alike for every test: no number that fails today passes tomorrow. */
-static GRand *dice;
-
-static double random_near_1(void)
-{
-    return g_rand_double_range(dice, -1.7, 1.7);
-}
-
-static struct operand operand(size_t n, double scale)
-{
-    struct operand o = {n, 1, g_new0(double, n + 1), g_new0(float, n + 2)};
-    o.narrow[0] = o.narrow[n + 1] = fence;
-    o.narrow++;
-    for (size_t i = 0; i < n; i++)
-        o.wide[i] = o.narrow[i] = (float)(scale * random_near_1());
-    return o;
-}
-
-static void *side(const struct operand *o, int narrow)
-{
-    return narrow ? (void *)o->narrow : (void *)o->wide;
-}
-
-/* ||float - double|| / (||double|| + ||unit||) */
-static double difference(const struct operand *o)
-{
-    double square = 0, norm = 0;
-    for (size_t i = 0; i < o->n; i++) {
-        const double d = o->narrow[i] - o->wide[i];
-        square += d * d;
-        norm += o->wide[i] * o->wide[i];
-    }
-    return o->n ? sqrt(square) / (sqrt(norm) + sqrt((double)o->n) * o->unit) : 0;
-}
-
-static void drop(struct operand *o)
-{
-    g_assert_cmpfloat(o->narrow[-1], ==, fence);
-    g_assert_cmpfloat(o->narrow[o->n], ==, fence);
-    g_free(o->narrow - 1);
-    g_free(o->wide);
-}
-
-static void close_and_drop(struct operand *o, double tolerance)
-{
-    const double d = difference(o);
-    if (!(d <= tolerance))
-        printf("# difference %g of %zu elements\n", d, o->n);
-    g_assert_true(d <= tolerance);
-    drop(o);
-}
-
-static int32_t *indexes(size_t n, size_t below)
-{
-    int32_t *x = g_new0(int32_t, n + 1);
-    for (size_t i = 0; i < n; i++)
-        x[i] = (int32_t)(g_rand_int(dice) % below);
-    return x;
-}
-
-/* Runs `call` with the reference and the wide sides, then with the table `data` and the narrow ones. */
-#define BOTH(call)                                                                                           \
-    for (int w = 0; w < 2; w++) {                                                                            \
-        const struct k_table *k = w ? data : &k_ref_f64;                                                     \
-        g_assert_cmpint((call), ==, 0);                                                                      \
-    }
-
-/* Rounding of a few operations, and of sums of hundreds; sums of the gradients cancel more. */
-enum { FEW, SUMS, GRADIENTS };
-static const double tolerance[] = {[FEW] = 3e-7, [SUMS] = 1e-6, [GRADIENTS] = 3e-6};
-
-static const size_t row_counts[] = {0, 1, 3, 65, 130}, widths[] = {1, 3, 17, 65, 130, 600};
+#include "tests/operand.h"
 
 static void one_gemm(const struct k_table *data, int ta, int tb, size_t m, size_t n, size_t k_, double alpha,
                      double beta)
@@ -106,8 +19,8 @@ static void one_gemm(const struct k_table *data, int ta, int tb, size_t m, size_
                 c.wide[i * ldc + j] = c.narrow[i * ldc + j] = NAN;
     BOTH(k->gemm(NULL, ta, tb, m, n, k_, alpha, side(&a, w), lda, side(&b, w), ldb, beta, side(&c, w), ldc))
     close_and_drop(&c, tolerance[SUMS]);
-    drop(&a);
-    drop(&b);
+    drop_operand(&a);
+    drop_operand(&b);
 }
 
 static void test_gemm(gconstpointer data)
@@ -147,7 +60,7 @@ static void test_bias(gconstpointer data)
             BOTH(k->bias_grad(NULL, rows, n, side(&y, w), ld, side(&grad, w), 0))
             close_and_drop(&grad, tolerance[SUMS]);
             close_and_drop(&y, tolerance[FEW]);
-            drop(&bias);
+            drop_operand(&bias);
         }
 }
 
@@ -159,7 +72,7 @@ static void test_bias_grad_long(gconstpointer data)
         y.wide[i] = y.narrow[i] = (float)(y.wide[i] + 1);
     BOTH(k->bias_grad(NULL, 200000, 3, side(&y, w), 3, side(&grad, w), 0))
     close_and_drop(&grad, 1e-7);
-    drop(&y);
+    drop_operand(&y);
 }
 
 static void one_add_norm(const struct k_table *data, size_t rows, size_t d, int with_x, int with_bias,
@@ -189,7 +102,7 @@ static void one_add_norm(const struct k_table *data, size_t rows, size_t d, int 
     close_and_drop(&dbeta, tolerance[SUMS]);
     struct operand *rest[] = {&x, &y, &bias, &gamma, &beta, &other, &dout};
     for (size_t i = 0; i < G_N_ELEMENTS(rest); i++)
-        drop(rest[i]);
+        drop_operand(rest[i]);
 }
 
 static void test_add_norm(gconstpointer data)
@@ -228,7 +141,7 @@ static void test_norm_rows(gconstpointer data)
     }
     struct operand *all[] = {&y, &gamma, &beta, &out, &mean, &rstd};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
-        drop(all[i]);
+        drop_operand(all[i]);
 }
 
 static void one_attention(const struct k_table *data, size_t batch, size_t heads, size_t seq, size_t dh,
@@ -256,10 +169,10 @@ static void one_attention(const struct k_table *data, size_t batch, size_t heads
     close_and_drop(&probs, loose);
     close_and_drop(&out, loose);
     close_and_drop(&dqkv, loose);
-    drop(&dprobs);
-    drop(&dropped);
-    drop(&qkv);
-    drop(&dout);
+    drop_operand(&dprobs);
+    drop_operand(&dropped);
+    drop_operand(&qkv);
+    drop_operand(&dout);
 }
 
 static void test_attention(gconstpointer data)
@@ -287,18 +200,18 @@ static void one_activation(const struct k_table *data, int activation, size_t ro
                           0))
     close_and_drop(&dbias, tolerance[GRADIENTS]);
     g_assert_true(difference(dx) <= tolerance[FEW]);
-    drop(&dy);
-    drop(&other);
-    drop(&x);
-    drop(&bias);
+    drop_operand(&dy);
+    drop_operand(&other);
+    drop_operand(&x);
+    drop_operand(&bias);
 }
 
 static void test_activation(gconstpointer data)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(row_counts); i++)
         for (size_t j = 0; j < G_N_ELEMENTS(widths); j++)
-            for (int way = 0; way < 4; way++)
-                one_activation(data, way & 1 ? K_RELU : K_GELU, row_counts[i], widths[j], way >> 1);
+            for (int way = 0; way < 6; way++)
+                one_activation(data, way >> 1, row_counts[i], widths[j], way & 1);
 }
 
 /* GELU on a grid, each value against libm's: relative where it is not a subnormal, so that the tails are
@@ -337,9 +250,9 @@ static void test_tanh(gconstpointer data)
                 y.wide[e] = y.narrow[e];
             BOTH(k->tanh_grad(NULL, rows * n, side(&dy, w), side(&y, w), side(&dx, w)))
             close_and_drop(&dx, tolerance[FEW]);
-            drop(&y);
-            drop(&dy);
-            drop(&bias);
+            drop_operand(&y);
+            drop_operand(&dy);
+            drop_operand(&bias);
         }
 }
 
@@ -366,7 +279,7 @@ static void one_embedding(const struct k_table *data, size_t samples, size_t seq
     close_and_drop(&word, tolerance[SUMS]);
     close_and_drop(&position, tolerance[SUMS]);
     close_and_drop(&type, tolerance[SUMS]);
-    drop(&dy);
+    drop_operand(&dy);
     g_free(token);
 }
 
@@ -396,7 +309,7 @@ static void one_cross_entropy(const struct k_table *data, size_t rows, size_t cl
         g_assert_cmpfloat(dx.narrow[r * classes + (size_t)target[r]], <=, 0);
     }
     close_and_drop(&dx, scale > 10 ? 1e-4 : tolerance[SUMS]);
-    drop(&x);
+    drop_operand(&x);
     g_free(target);
 }
 
@@ -437,9 +350,9 @@ static void test_elementwise(gconstpointer data)
             g_assert_cmpfloat(z.narrow[e], ==, 0);
         }
         close_and_drop(&c, tolerance[SUMS]);
-        drop(&a);
-        drop(&b);
-        drop(&z);
+        drop_operand(&a);
+        drop_operand(&b);
+        drop_operand(&z);
     }
     const struct k_table *k = data;
     const float src[] = {-0.0f, NAN, INFINITY, 1e-40f, 1};
@@ -500,25 +413,6 @@ static void test_threads(void)
         g_assert_cmpmem(&s[t], sizeof s[t], &s[0], sizeof s[0]);
     g_free(s);
 }
-
-struct test {
-    const char *name;
-    void (*run)(gconstpointer table);
-    const struct k_table *table;
-};
-
-static void run_test(gconstpointer data)
-{
-    const struct test *test = data;
-    g_rand_set_seed(dice, 1);
-    test->run(test->table);
-}
-
-#define TEST(function, name)                                                                                 \
-    {"/kernels/reference/" name, function, &k_ref_f32},                                                      \
-    {                                                                                                        \
-        "/kernels/cpu/" name, function, &k_cpu_f32                                                           \
-    }
 
 int main(int argc, char **argv)
 {

@@ -103,6 +103,8 @@ static struct model *load(const struct setup *s)
     GError *error = NULL;
     struct model_override small = {
         .layers = 2, .d = 16, .heads = 2, .ff = 32, .vocab = 50, .seq = 6, .dtype = s->dtype};
+    if (strcmp(s->model, "mlp") == 0)
+        small.heads = small.ff = 0;
     struct model *model = model_load(s->model, &small, &error);
     g_assert_no_error(error);
     return model;
@@ -331,6 +333,28 @@ static void test_split_classes(void)
     check_split(&s);
 }
 
+/* Dropout, a tied head, norms before and behind: nothing shows how the samples were split. */
+static void test_split_models(void)
+{
+    static const char *const names[] = {"gpt2", "transformer-lm", "mlp"};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        struct setup s = base;
+        s.model = names[i];
+        s.overlap = OVERLAP_BACKWARD;
+        s.bucket_bytes = 3000;
+        s.dtype = DTYPE_F64;
+        for (s.ranks = 2, s.batch = 7; s.ranks <= 3; s.ranks++)
+            check_split(&s);
+        s.dtype = DTYPE_F32;
+        s.accumulate = 2;
+        check_split(&s);
+        s.overlap = OVERLAP_OPTIMIZER;
+        s.bucket_view = true;
+        s.optimizer = OPTIMIZER_MOMENTUM;
+        check_split(&s);
+    }
+}
+
 /* Delays change when things happen, not one bit of what they give. */
 static void test_jitter(void)
 {
@@ -402,6 +426,7 @@ int main(int argc, char **argv)
     g_test_add_func("/train/first-iteration", test_first_iteration);
     g_test_add_func("/train/split-f64", test_split_f64);
     g_test_add_func("/train/split-classes", test_split_classes);
+    g_test_add_func("/train/split-models", test_split_models);
     g_test_add_func("/train/jitter", test_jitter);
     g_test_add_func("/train/warmup", test_warmup);
     g_test_add_func("/train/data-position", test_data_position);
