@@ -63,6 +63,23 @@ static int32_t skewed(uint64_t random, uint32_t n)
     return (int32_t)(u * n >> 32);
 }
 
+/* The remainder modulo `classes` that most tokens have, the first of them. */
+static int32_t most_frequent(const int32_t *token, uint32_t n, uint32_t classes)
+{
+    uint32_t most = 0, best = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t class = (uint32_t)token[i] % classes;
+        uint32_t count = 0;
+        for (uint32_t j = 0; j < n; j++)
+            count += (uint32_t)token[j] % classes == class;
+        if (count > most || (count == most && class < best)) {
+            most = count;
+            best = class;
+        }
+    }
+    return (int32_t)best;
+}
+
 void data_fill(const struct model *model, uint64_t seed, uint32_t step, uint32_t first, uint32_t n,
                int32_t *out)
 {
@@ -74,7 +91,9 @@ void data_fill(const struct model *model, uint64_t seed, uint32_t step, uint32_t
         int32_t *token = out + (size_t)i * d->seq;
         for (uint32_t j = 0; j < d->seq; j++)
             token[j] = skewed(numbered(sample, j), d->vocab);
-        if (model->task == TASK_CLASS)
+        if (model->layers[0].kind == LAYER_BAG)
+            target[i] = most_frequent(token, d->seq, d->classes);
+        else if (model->task == TASK_CLASS)
             target[i] = (int32_t)((uint32_t)token[0] % d->classes);
         else
             for (uint32_t j = 0; j < d->seq; j++)

@@ -161,6 +161,21 @@ static inline void step_open(struct step *s, const struct model *model, const st
     }
 }
 
+/* Makes the rank the second of two, behind one of `first` samples. */
+static inline void step_follow(struct step *s, uint32_t first)
+{
+    const double shares[] = {0, s->plan.rank_share[0]};
+    const uint32_t rows[] = {first, s->samples};
+    g_free(s->plan.rank_share);
+    g_free(s->plan.rank_rows);
+    g_free(s->plan.micro_rows);
+    s->plan.t.n_ranks = 2;
+    s->plan.t.lanes[0].rank = 1;
+    s->plan.rank_share = g_memdup2(shares, sizeof shares);
+    s->plan.rank_rows = g_memdup2(rows, sizeof rows);
+    s->plan.micro_rows = g_memdup2(rows, sizeof rows);
+}
+
 static inline void step_run(struct step *s, uint32_t first_op, uint32_t end_op)
 {
     g_autofree void **mem = g_new0(void *, s->plan.n_accesses);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan/bucket.h"
+#include "plan/mode.h"
 #include "plan/model.h"
 #include "tests/tap.h"
 
@@ -102,6 +103,43 @@ static void test_bert(void)
     }
 }
 
+/* The same through the model's file and the mode's plan. */
+static void expect_model(const char *name, uint64_t first, uint64_t limit, const uint64_t *want, uint32_t n)
+{
+    GError *error = NULL;
+    struct plan plan;
+    struct model *model = model_load(name, NULL, &error);
+    g_assert_no_error(error);
+    struct shape shape = {.model = model,
+                          .ranks = 2,
+                          .batch = 4,
+                          .overlap = OVERLAP_BACKWARD,
+                          .first_bucket_bytes = first,
+                          .bucket_bytes = limit};
+    plan_make(&mode_ddp, &shape, &plan, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(plan.t.n_buckets, ==, n);
+    for (uint32_t i = 0; i < n; i++)
+        g_assert_cmpuint(plan.t.buckets[i].bytes, ==, want[i]);
+    plan_release(&plan);
+    model_free(model);
+}
+
+static void test_models(void)
+{
+    expect_model("resnet18", MIB, 25 * MIB, (const uint64_t[]){2052000, 28852224, 15853824}, 3);
+    expect_model("resnet18", MIB, 35 * MIB, (const uint64_t[]){2052000, 38297600, 6408448}, 3);
+    expect_model("resnet50", MIB, 25 * MIB,
+                 (const uint64_t[]){8196000, 31502336, 26255360, 26550272, 9724160}, 5);
+    expect_model("resnet50", 25 * MIB, 25 * MIB, (const uint64_t[]){30257056, 26255360, 28366848, 17348864},
+                 4);
+    uint64_t want[14] = {2371596};
+    for (unsigned i = 1; i <= 12; i++)
+        want[i] = 28351488;
+    want[13] = 90660864;
+    expect_model("bert-base", MIB, 25 * MIB, want, 14);
+}
+
 static void test_resnet(void)
 {
     static const unsigned blocks18[] = {2, 2, 2, 2}, blocks50[] = {3, 4, 6, 3};
@@ -158,6 +196,7 @@ int main(int argc, char **argv)
     tap_init(&argc, &argv);
     g_test_add_func("/bucket/bert", test_bert);
     g_test_add_func("/bucket/resnet", test_resnet);
+    g_test_add_func("/bucket/models", test_models);
     g_test_add_func("/bucket/random", test_random);
     return g_test_run();
 }

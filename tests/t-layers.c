@@ -6,12 +6,41 @@
 #include "tests/tap.h"
 
 enum { SAMPLES = 3 };
-#define SIZES "name=tiny\nlayers=2\nd-model=12\nheads=3\nff=20\nvocab=11\nseq-len=5\npositions=7\n"
-static const char tokens_gelu[] = "[model]\n" SIZES "task=tokens\nactivation=gelu\n"
-                                  "[embeddings]\nkind=embedding\n[layer]\nkind=encoder\n[head]\nkind=head\n";
-static const char class_relu[] = "[model]\n" SIZES "task=class\nactivation=relu\ntoken-types=2\nclasses=3\n"
-                                 "[embeddings]\nkind=embedding\n[layer]\nkind=encoder\n"
-                                 "[pooler]\nkind=pooler\n[classifier]\nkind=classifier\n";
+#define SIZES   "[model]\nname=tiny\nlayers=2\nd-model=12\nvocab=11\nseq-len=5\n"
+#define ENCODER SIZES "heads=3\nff=20\n"
+#define BLOCKS  "[embeddings]\nkind=embedding\n[layer]\nkind=encoder\n"
+#define NORM    "[norm]\nkind=norm\n"
+#define HEAD    "[head]\nkind=head\n"
+#define CLASS   "[pooler]\nkind=pooler\n[classifier]\nkind=classifier\n"
+#define GPT2                                                                                                 \
+    ENCODER "task=tokens\npositions=7\nactivation=gelu-tanh\nnorm=pre\nembedding-norm=no\nqkv=fused\n"       \
+            "causal=yes\ntied=yes\n"
+#define TRANSFORMER_LM                                                                                       \
+    ENCODER "task=tokens\nactivation=relu\nposition-kind=sine\nembedding-norm=no\nembedding-scale=sqrt-d\n"  \
+            "qkv=fused\ncausal=yes\n"
+#define BERT ENCODER "positions=7\ntask=class\nactivation=relu\ntoken-types=2\nclasses=3\n"
+#define MLP  SIZES "task=class\nclasses=3\nactivation=gelu-tanh\n"
+#define BAG  "[words]\nkind=bag\n[layer]\nkind=dense\n[classifier]\nkind=classifier\n"
+
+/* The first ones are those of golden/encoder-torch.py, in its order. */
+static const struct {
+    const char *name, *text;
+} models[] = {
+    {"tokens", ENCODER "positions=7\ntask=tokens\nactivation=gelu\n" BLOCKS HEAD},
+    {"class", BERT BLOCKS CLASS},
+    {"gpt2", GPT2 BLOCKS NORM HEAD},
+    {"transformer-lm", TRANSFORMER_LM BLOCKS HEAD},
+    {"pre-class", ENCODER "task=class\nactivation=gelu\ntoken-types=2\nclasses=3\nnorm=pre\n"
+                          "position-kind=none\n" BLOCKS NORM CLASS},
+    {"post-tied",
+     ENCODER "task=tokens\npositions=7\nactivation=gelu-tanh\ncausal=yes\ntied=yes\n" BLOCKS NORM HEAD},
+    {"mlp", MLP BAG},
+    {"class-dropout", BERT "dropout=0.3\n" BLOCKS CLASS},
+    {"gpt2-dropout", GPT2 "dropout=0.2\n" BLOCKS NORM HEAD},
+    {"transformer-lm-dropout", TRANSFORMER_LM "dropout=0.2\nactivation-dropout=yes\n" BLOCKS HEAD},
+    {"mlp-dropout", MLP "dropout=0.4\n" BAG},
+};
+enum { GOLDEN = 7 };
 
 static struct model *parse(const char *text, enum dtype dtype)
 {
@@ -84,16 +113,16 @@ static void check_param(const struct step *s, uint32_t param, char *line)
     g_assert_cmpfloat_with_epsilon(projected, projection, 1e-11);
 }
 
-static void check_model(const char *text, char ***line)
+static void check_model(const char *name, const char *text, char ***line)
 {
     struct model *model = parse(text, DTYPE_F64);
     struct step s;
     step_open(&s, model, &k_ref_f64, SAMPLES, 1, 0);
     fill(&s);
     step_run(&s, 0, s.pack);
-    char *at = strstr(*(*line)++, " loss ");
-    g_assert_nonnull(at);
-    at += strlen(" loss ");
+    g_autofree char *start = g_strconcat(name, " loss ", NULL);
+    g_assert_true(g_str_has_prefix(**line, start));
+    char *at = *(*line)++ + strlen(start);
     g_assert_cmpfloat_with_epsilon(*(double *)s.cell[s.loss], next_number(&at), 1e-12);
     for (uint32_t p = 0; p < model->n_params; p++)
         check_param(&s, p, *(*line)++);
@@ -108,8 +137,8 @@ static void test_torch(void)
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     char **line = lines;
-    check_model(tokens_gelu, &line);
-    check_model(class_relu, &line);
+    for (unsigned i = 0; i < GOLDEN; i++)
+        check_model(models[i].name, models[i].text, &line);
     g_assert_cmpstr(*line, ==, "");
 }
 
@@ -185,13 +214,10 @@ static void compare_with_double(const char *text, const struct k_table *k)
     model_free(wide_model);
 }
 
-static void test_float(void)
+static void test_float(gconstpointer text)
 {
-    const struct k_table *const tables[] = {&k_ref_f32, &k_cpu_f32};
-    for (int t = 0; t < 2; t++) {
-        compare_with_double(tokens_gelu, tables[t]);
-        compare_with_double(class_relu, tables[t]);
-    }
+    compare_with_double(text, &k_ref_f32);
+    compare_with_double(text, &k_cpu_f32);
 }
 
 /* PACK lays the gradients, scaled by the rank's share, behind each other from the last parameter to the
@@ -267,6 +293,8 @@ static void test_split(gconstpointer text)
         const uint32_t first = whole ? 0 : cuts[part], n = whole ? WHOLE : cuts[part + 1] - first;
         struct step s;
         step_open(&s, model, &k_ref_f64, n, (double)n / WHOLE, 0);
+        step_follow(&s, first);
+        s.position = 6;
         fill(&s);
         data_fill(model, 3, 1, first, n, s.cell[s.input]);
         step_run(&s, 0, s.unpack);
@@ -282,6 +310,76 @@ static void test_split(gconstpointer text)
         step_close(&s);
     }
     model_free(model);
+}
+
+/* Micro-batches that add their gradients make the whole's. */
+static void test_accumulate(gconstpointer text)
+{
+    enum { WHOLE = 5, PARTS = 3 };
+    static const uint32_t cuts[PARTS + 1] = {0, 2, 4, 5};
+    struct model *model = parse(text, DTYPE_F64);
+    struct step whole, part[PARTS];
+    step_open(&whole, model, &k_ref_f64, WHOLE, 1, 0);
+    fill(&whole);
+    data_fill(model, 3, 1, 0, WHOLE, whole.cell[whole.input]);
+    step_run(&whole, 0, whole.pack);
+    double loss = 0;
+    for (unsigned i = 0; i < PARTS; i++) {
+        struct step *s = &part[i];
+        const uint32_t n = cuts[i + 1] - cuts[i];
+        step_open(s, model, &k_ref_f64, n, 1, 0);
+        step_follow(s, cuts[i]);
+        s->plan.rank_rows[1] = WHOLE; /* of which the micro-batch has n */
+        fill(s);
+        data_fill(model, 3, 1, cuts[i], n, s->cell[s->input]);
+        for (uint32_t l = 0; l < model->n_layers && i; l++)
+            memcpy(s->cell[s->grad[l]], part[i - 1].cell[part[i - 1].grad[l]],
+                   model->layers[l].numel * sizeof(double));
+        for (uint32_t a = 0; a < s->plan.n_accesses && i; a++)
+            if (s->plan.values[s->plan.accesses[a].value].cls == VALUE_GRAD &&
+                s->plan.accesses[a].mode == ACCESS_WRITE)
+                s->plan.accesses[a].mode = ACCESS_UPDATE;
+        step_run(s, 0, s->pack);
+        loss += *(double *)s->cell[s->loss];
+    }
+    g_assert_cmpfloat_with_epsilon(loss, *(double *)whole.cell[whole.loss], 1e-12);
+    for (uint32_t p = 0; p < model->n_params; p++)
+        for (uint64_t i = 0; i < model->params[p].numel; i++)
+            g_assert_cmpfloat_with_epsilon(get(&part[PARTS - 1], part[PARTS - 1].grad, p, i),
+                                           get(&whole, whole.grad, p, i), 1e-12);
+    for (unsigned i = 0; i < PARTS; i++)
+        step_close(&part[i]);
+    step_close(&whole);
+    model_free(model);
+}
+
+static double loss_of(const char *text, uint64_t seed, uint32_t position)
+{
+    struct model *model = parse(text, DTYPE_F64);
+    struct step s;
+    step_open(&s, model, &k_ref_f64, SAMPLES, 1, 0);
+    s.run.seed = seed;
+    s.position = position;
+    fill(&s);
+    const double loss = step_loss(&s);
+    step_close(&s);
+    model_free(model);
+    return loss;
+}
+
+/* Every place of dropout counts, so do the seed and the step; probability 0 is none. */
+static void test_dropout(void)
+{
+    const double none = loss_of(TRANSFORMER_LM BLOCKS HEAD, 1, 1);
+    static const char some[] = TRANSFORMER_LM "dropout=0.2\n" BLOCKS HEAD;
+    g_assert_cmpfloat(loss_of(TRANSFORMER_LM "dropout=0\nactivation-dropout=yes\n" BLOCKS HEAD, 1, 1), ==,
+                      none);
+    g_assert_cmpfloat(loss_of(some, 1, 1), !=, none);
+    g_assert_cmpfloat(loss_of(some, 1, 1), ==, loss_of(some, 1, 1));
+    g_assert_cmpfloat(loss_of(some, 1, 1), !=, loss_of(some, 2, 1));
+    g_assert_cmpfloat(loss_of(some, 1, 1), !=, loss_of(some, 1, 2));
+    g_assert_cmpfloat(loss_of(some, 1, 1), !=,
+                      loss_of(TRANSFORMER_LM "dropout=0.2\nactivation-dropout=yes\n" BLOCKS HEAD, 1, 1));
 }
 
 /* SGD on the synthetic data learns what holds for data not seen before. */
@@ -311,20 +409,18 @@ int main(int argc, char **argv)
     if (missing)
         g_error("%s", missing);
     g_test_add_func("/layers/torch", test_torch);
-    g_test_add_func("/layers/float", test_float);
+    g_test_add_func("/layers/dropout", test_dropout);
     static const struct {
         const char *name;
         void (*run)(gconstpointer);
-    } tests[] = {{"finite-differences", test_finite_differences},
-                 {"update", test_update},
-                 {"no-samples", test_no_samples},
-                 {"split", test_split},
+    } tests[] = {{"float", test_float},   {"finite-differences", test_finite_differences},
+                 {"update", test_update}, {"no-samples", test_no_samples},
+                 {"split", test_split},   {"accumulate", test_accumulate},
                  {"learns", test_learns}};
-    for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
-        g_autofree char *tokens = g_strconcat("/layers/tokens/", tests[i].name, NULL);
-        g_autofree char *class = g_strconcat("/layers/class/", tests[i].name, NULL);
-        g_test_add_data_func(tokens, tokens_gelu, tests[i].run);
-        g_test_add_data_func(class, class_relu, tests[i].run);
-    }
+    for (size_t m = 0; m < G_N_ELEMENTS(models); m++)
+        for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
+            g_autofree char *name = g_strdup_printf("/layers/%s/%s", models[m].name, tests[i].name);
+            g_test_add_data_func(name, models[m].text, tests[i].run);
+        }
     return g_test_run();
 }

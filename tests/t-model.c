@@ -143,6 +143,123 @@ static void test_mini(void)
     model_free(model);
 }
 
+static void test_gpt2(void)
+{
+    struct model *model = load("gpt2", NULL);
+    uint32_t at = 0;
+    g_assert_cmpuint(model->numel, ==, 124439808);
+    g_assert_cmpuint(model->n_params, ==, 148);
+    expect(model, &at, "embeddings", "word.weight", 50257 * 768);
+    expect(model, &at, "embeddings", "position.weight", 1024 * 768);
+    for (unsigned i = 0; i < 12; i++) {
+        g_autofree char *attention = g_strdup_printf("layer%u.attention", i);
+        g_autofree char *feed_forward = g_strdup_printf("layer%u.feed_forward", i);
+        expect(model, &at, attention, "norm.weight", 768);
+        expect(model, &at, attention, "norm.bias", 768);
+        expect(model, &at, attention, "qkv.weight", 3 * 768 * 768);
+        expect(model, &at, attention, "qkv.bias", 3 * 768);
+        expect(model, &at, attention, "out.weight", 768 * 768);
+        expect(model, &at, attention, "out.bias", 768);
+        expect(model, &at, feed_forward, "norm.weight", 768);
+        expect(model, &at, feed_forward, "norm.bias", 768);
+        expect(model, &at, feed_forward, "in.weight", 3072 * 768);
+        expect(model, &at, feed_forward, "in.bias", 3072);
+        expect(model, &at, feed_forward, "out.weight", 768 * 3072);
+        expect(model, &at, feed_forward, "out.bias", 768);
+    }
+    expect(model, &at, "norm", "weight", 768);
+    expect(model, &at, "norm", "bias", 768);
+    g_assert_cmpuint(at, ==, model->n_params);
+    g_assert_cmpuint(model->layers[model->n_layers - 1].numel, ==,
+                     0); /* the head's weight is the embedding's */
+    g_assert_true(model->executable);
+    model_free(model);
+}
+
+static void test_transformer_lm(void)
+{
+    struct model *model = load("transformer-lm", NULL);
+    uint32_t at = 0;
+    const uint64_t d = 4096;
+    expect(model, &at, "embeddings", "word.weight", 28782 * d);
+    for (unsigned i = 0; i < 12; i++) {
+        g_autofree char *attention = g_strdup_printf("layer%u.attention", i);
+        g_autofree char *feed_forward = g_strdup_printf("layer%u.feed_forward", i);
+        expect(model, &at, attention, "qkv.weight", 3 * d * d);
+        expect(model, &at, attention, "qkv.bias", 3 * d);
+        expect(model, &at, attention, "out.weight", d * d);
+        expect(model, &at, attention, "out.bias", d);
+        expect(model, &at, attention, "norm.weight", d);
+        expect(model, &at, attention, "norm.bias", d);
+        expect(model, &at, feed_forward, "in.weight", d * d);
+        expect(model, &at, feed_forward, "in.bias", d);
+        expect(model, &at, feed_forward, "out.weight", d * d);
+        expect(model, &at, feed_forward, "out.bias", d);
+        expect(model, &at, feed_forward, "norm.weight", d);
+        expect(model, &at, feed_forward, "norm.bias", d);
+    }
+    expect(model, &at, "head", "weight", 28782 * d);
+    expect(model, &at, "head", "bias", 28782);
+    g_assert_cmpuint(at, ==, model->n_params);
+    g_assert_cmpuint(model->numel, ==, 1444261998);
+    model_free(model);
+}
+
+static void test_mlp(void)
+{
+    struct model *model = load("mlp", NULL);
+    uint32_t at = 0;
+    expect(model, &at, "words", "weight", 8192 * 512);
+    expect(model, &at, "layer0.dense", "weight", 512 * 512);
+    expect(model, &at, "layer0.dense", "bias", 512);
+    g_assert_cmpuint(model->n_params, ==, 9);
+    g_assert_cmpuint(model->numel, ==, 4987402);
+    model_free(model);
+}
+
+/* torchvision's published operations are products of 1.814 and 4.089 G, counted once each. */
+static void test_resnet(void)
+{
+    static const struct {
+        const char *name, *params[12];
+        uint64_t numel, n_params, macs;
+    } nets[] = {{"resnet18",
+                 {"conv1.weight", "bn1.weight", "bn1.bias", "layer1.0.conv1.weight", "layer1.0.bn1.weight",
+                  "layer1.0.bn1.bias", "layer1.0.conv2.weight", "layer1.0.bn2.weight", "layer1.0.bn2.bias",
+                  "layer1.1.conv1.weight"},
+                 11689512,
+                 62,
+                 1814},
+                {"resnet50",
+                 {"conv1.weight", "bn1.weight", "bn1.bias", "layer1.0.conv1.weight", "layer1.0.bn1.weight",
+                  "layer1.0.bn1.bias", "layer1.0.conv2.weight", "layer1.0.bn2.weight", "layer1.0.bn2.bias",
+                  "layer1.0.conv3.weight"},
+                 25557032,
+                 161,
+                 4089}};
+    for (size_t i = 0; i < G_N_ELEMENTS(nets); i++) {
+        struct model *model = load(nets[i].name, NULL);
+        uint64_t flops = 0;
+        g_assert_cmpuint(model->numel, ==, nets[i].numel);
+        g_assert_cmpuint(model->n_params, ==, nets[i].n_params);
+        for (unsigned p = 0; nets[i].params[p]; p++)
+            g_assert_cmpstr(model->params[p].name, ==, nets[i].params[p]);
+        g_assert_cmpstr(model->params[nets[i].n_params - 3].name, ==,
+                        i ? "layer4.2.bn3.bias" : "layer4.1.bn2.bias");
+        g_assert_cmpstr(model->params[nets[i].n_params - 2].name, ==, "fc.weight");
+        for (uint32_t l = 0; l < model->n_layers; l++) {
+            flops += layer_forward_flops(model, l, 1);
+            g_assert_cmpuint(layer_backward_flops(model, l, 3), ==, 2 * layer_forward_flops(model, l, 3));
+        }
+        g_assert_cmpuint((flops / 2 + 500000) / 1000000, ==, nets[i].macs);
+        g_assert_false(model->executable);
+        model_free(model);
+        g_autoptr(GError) error = NULL;
+        g_assert_null(model_load(nets[i].name, &(struct model_override){.heads = 3}, &error));
+        g_assert_nonnull(strstr(error->message, "--heads means nothing to model resnet"));
+    }
+}
+
 static void test_list(void)
 {
     g_auto(GStrv) names = model_list();
@@ -296,6 +413,17 @@ static void test_bad_files(void)
         {"kind=pooler", "", "tiny.ini:21: [pool] has no key 'kind'"},
         {"[emb]\nkind = embedding\n", "", "tiny.ini:18: kind encoder stands in a wrong place"},
         {"[out]\nkind = classifier\n", "", "tiny.ini:5: task class needs a last group of kind classifier"},
+        {"ff = 16\n", "ff = 16\nnorm = before\n", "tiny.ini:10: norm is 'before', write one of post, pre"},
+        {"ff = 16\n", "ff = 16\ncausal = 1\n", "tiny.ini:10: causal is '1', write one of no, yes"},
+        {"ff = 16\n", "ff = 16\ntied = yes\n", "tiny.ini:10: tied is about a head"},
+        {"ff = 16\n", "ff = 16\ndropout = 1\n", "tiny.ini:10: dropout is '1', write a number from 0 to 0.99"},
+        {"ff = 16\n", "ff = 16\nposition-kind = sine\n", "tiny.ini:13: unknown key 'positions' in [model]"},
+        {"ff = 16\n", "ff = 16\nimage = 3\n", "tiny.ini:10: unknown key 'image' in [model]"},
+        {"kind=pooler", "kind=dense",
+         "tiny.ini:22: kind dense stands in a wrong place, put it right after kind bag"},
+        {"kind=pooler", "kind=norm",
+         "tiny.ini:24: kind classifier stands in a wrong place, put it right after kind "
+         "pooler or dense or basic or bottleneck"},
         {"[out]\n", "[tail]\n[out]\n", "tiny.ini:23: [tail] has no key 'kind'"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -378,6 +506,10 @@ int main(int argc, char **argv)
     tap_init(&argc, &argv);
     g_test_add_func("/model/bert-base", test_bert);
     g_test_add_func("/model/mini", test_mini);
+    g_test_add_func("/model/gpt2", test_gpt2);
+    g_test_add_func("/model/transformer-lm", test_transformer_lm);
+    g_test_add_func("/model/mlp", test_mlp);
+    g_test_add_func("/model/resnet", test_resnet);
     g_test_add_func("/model/built-in", test_list);
     g_test_add_func("/model/offsets", test_offsets);
     g_test_add_func("/model/counts", test_counts);
