@@ -18,12 +18,7 @@ static uint32_t rank_of(const struct trace *trace, const struct trace_op *op)
     return trace->t.lanes[op->lane].rank;
 }
 
-/* How many members on the one that receives is: as the algorithm's exchanges are laid out. */
-static size_t shift_of(const struct op_tag *tag)
-{
-    return tag->algo == ALLREDUCE_ALL_TO_ALL ? tag->hop + 1u : 1;
-}
-
+/* The next member receives what an exchange sends; all-to-all shifts by more, but there all send the same. */
 static void count_gang(const struct trace *trace, const struct trace_op *const *members, size_t n,
                        struct traffic *t)
 {
@@ -36,7 +31,7 @@ static void count_gang(const struct trace *trace, const struct trace_op *const *
         }
         t->sent[rank] += tag->bytes;
         if (tag->kind != OP_SEND)
-            t->received[rank_of(trace, members[(i + shift_of(tag)) % n])] += tag->bytes;
+            t->received[rank_of(trace, members[(i + 1) % n])] += tag->bytes;
     }
 }
 
