@@ -18,12 +18,7 @@ static uint32_t rank_of(const struct trace *trace, const struct trace_op *op)
     return trace->t.lanes[op->lane].rank;
 }
 
-/* How many members on the one that receives is: as the algorithm's exchanges are laid out. */
-static size_t shift_of(const struct op_tag *tag)
-{
-    return tag->algo == ALLREDUCE_ALL_TO_ALL ? tag->hop + 1u : 1;
-}
-
+/* The next member receives what an exchange sends; all-to-all shifts by more, but there all send the same. */
 static void count_gang(const struct trace *trace, const struct trace_op *const *members, size_t n,
                        struct traffic *t)
 {
@@ -36,15 +31,24 @@ static void count_gang(const struct trace *trace, const struct trace_op *const *
         }
         t->sent[rank] += tag->bytes;
         if (tag->kind != OP_SEND)
-            t->received[rank_of(trace, members[(i + shift_of(tag)) % n])] += tag->bytes;
+            t->received[rank_of(trace, members[(i + 1) % n])] += tag->bytes;
     }
+}
+
+static void find_busiest(struct traffic *t)
+{
+    for (uint32_t i = 0; i < t->n_ranks; i++)
+        if (MAX(t->sent[i], t->received[i]) > t->busiest_bytes) {
+            t->busiest_bytes = MAX(t->sent[i], t->received[i]);
+            t->busiest_rank = i;
+        }
 }
 
 bool traffic_count(const struct trace *trace, struct traffic *t)
 {
-    size_t n, counted = 0;
+    size_t n;
     const struct trace_op **members = gang_members(trace, &n);
-    *t = (struct traffic){.n_ranks = trace->t.n_ranks};
+    *t = (struct traffic){.algo = ALLREDUCE_WHOLE, .n_ranks = trace->t.n_ranks};
     t->sent = g_new0(uint64_t, t->n_ranks);
     t->received = g_new0(uint64_t, t->n_ranks);
     for (size_t i = 0, end; i < n; i = end) {
@@ -52,20 +56,17 @@ bool traffic_count(const struct trace *trace, struct traffic *t)
         if (!counts(members[i]))
             continue;
         t->algo = members[i]->tag.algo;
-        counted++;
         count_gang(trace, &members[i], end - i, t);
     }
     g_free(members);
+    if (t->algo == ALLREDUCE_WHOLE) {
+        traffic_release(t);
+        return false;
+    }
     for (uint32_t i = 0; i < trace->t.n_buckets; i++)
         t->gradient_bytes += trace->t.buckets[i].bytes;
-    for (uint32_t i = 0; i < t->n_ranks; i++)
-        if (MAX(t->sent[i], t->received[i]) > t->busiest_bytes) {
-            t->busiest_bytes = MAX(t->sent[i], t->received[i]);
-            t->busiest_rank = i;
-        }
-    if (!counted)
-        traffic_release(t);
-    return counted > 0;
+    find_busiest(t);
+    return true;
 }
 
 void traffic_release(struct traffic *t)

@@ -48,6 +48,21 @@ static uint64_t gradients(const struct trace *trace)
     return bytes;
 }
 
+/* What the ring's hops of a rank say that it receives: chunk c of n is [c e/n, (c+1) e/n) of e elements. */
+static uint64_t chunks_received(const struct trace *trace, uint32_t rank)
+{
+    uint64_t bytes = 0, n = trace->t.n_ranks;
+    for (size_t i = 0; i < trace->n_ops; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (op_phase(op->tag.kind) != PHASE_COMM || trace->t.lanes[op->lane].rank != rank ||
+            op->tag.bucket == OP_NONE)
+            continue;
+        uint64_t e = trace->t.buckets[op->tag.bucket].bytes / 4, c = op->tag.chunk;
+        bytes += ((c + 1) * e / n - c * e / n) * 4;
+    }
+    return bytes;
+}
+
 /* Sums over the links, by rank. */
 static void check_ranks(const struct traffic *t, uint64_t bytes)
 {
@@ -81,6 +96,8 @@ static void check_closed_form(uint8_t algo, uint32_t ranks, bool first_iteration
     g_assert_cmpuint(t.busiest_bytes, >=, expected);
     g_assert_cmpuint(t.busiest_bytes, <=, expected + slack);
     check_ranks(&t, bytes);
+    for (uint32_t r = 0; r < ranks && algo == ALLREDUCE_RING; r++)
+        g_assert_cmpuint(t.received[r], ==, chunks_received(&trace, r));
     traffic_release(&t);
     trace_release(&trace);
 }
