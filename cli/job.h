@@ -12,7 +12,8 @@ struct job {
     const struct mode *mode;
     const struct engine *engine; /* the one that `run` would take */
     struct model *model;
-    struct shape shape;
+    struct shape shape; /* with the last of the overlaps, the main one */
+    uint8_t overlaps[OVERLAPS], n_overlaps;
     struct cluster *cluster;   /* engine sim only */
     struct cost_model *costs;  /* engine sim only */
     double link_gbps, link_us; /* engine cpu only */
@@ -20,11 +21,12 @@ struct job {
     char *why_not_first;       /* auto: why a better engine was passed over; NULL: it was not */
 };
 
+/* A shape that differs in its overlap. */
+struct shape job_shape(const struct job *, unsigned overlap);
+
 /* Fails on any option that is foreign, absurd, or names what does not exist.  Release also after a failure.
  */
 bool job_open(struct job *, const struct options *, GError **);
-/* A word of --overlap; false for one that is unknown. */
-bool job_overlap(const char *word, uint8_t *overlap, GError **);
 void job_release(struct job *);
 
 #endif

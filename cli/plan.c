@@ -4,6 +4,14 @@
 #include "cli/job.h"
 #include "cli/output.h"
 
+static bool one_overlap(const struct job *job, GError **error)
+{
+    if (job->n_overlaps == 1)
+        return true;
+    g_set_error(error, OPTION_ERROR, 0, "--overlap takes one word here: a plan is of one overlap");
+    return false;
+}
+
 static bool plan_command(const struct options *o, int *status, GError **error)
 {
     (void)status;
@@ -16,7 +24,7 @@ static bool plan_command(const struct options *o, int *status, GError **error)
         g_set_error(error, OPTION_ERROR, 0, "--format takes table or json, not '%s'", format);
         return false;
     }
-    ok = job_open(&job, o, error) && output_check(path, error) &&
+    ok = job_open(&job, o, error) && one_overlap(&job, error) && output_check(path, error) &&
          plan_make(job.mode, &job.shape, &plan, error);
     if (ok) {
         (json ? plan_write_json : plan_write_table)(&plan, out);

@@ -36,11 +36,34 @@ static void show_progress(void *user, uint32_t done, uint32_t of)
     fprintf(stderr, done < of ? "\r%s: step %" PRIu32 " of %" PRIu32 " " : "\r\033[K", what, done, of);
 }
 
-/* Where the results of one command go, and what they are. */
+/* One overlap: run, or simulated where nothing is run; and in the first case, what the simulator expected. */
+struct attempt {
+    uint8_t overlap;
+    struct outcome outcome, predicted;
+};
+
+/* What one command found.  The last attempt is the main one. */
 struct results {
-    struct outcome main, predicted, unoverlapped;
+    struct attempt attempts[OVERLAPS];
+    unsigned n;
+    struct outcome apart;        /* without overlap, predicted: where no attempt is */
     struct cost_table *measured; /* of a real run, made without overlap */
 };
+
+static void results_release(struct results *r)
+{
+    for (unsigned i = 0; i < r->n; i++) {
+        outcome_release(&r->attempts[i].outcome);
+        outcome_release(&r->attempts[i].predicted);
+    }
+    outcome_release(&r->apart);
+    g_clear_pointer(&r->measured, cost_table_free);
+}
+
+static const struct attempt *results_main(const struct results *r)
+{
+    return &r->attempts[r->n - 1];
+}
 
 static bool execute(const struct job *job, const struct options *o, const struct shape *shape,
                     uint32_t warmup, uint32_t steps, const char *what, struct outcome *out, GError **error)
@@ -74,46 +97,99 @@ static bool execute(const struct job *job, const struct options *o, const struct
     return ok;
 }
 
-/* A real run: measures each op's cost in a pass without overlap, has the simulator predict the step from
- * them, then runs it.  An interrupt leaves what is there by then. */
-static bool run_real(const struct job *job, const struct options *o, struct results *r, GError **error)
+/* Measures each op's cost in a pass without overlap. */
+static bool calibrate(const struct job *job, const struct options *o, struct results *r, GError **error)
 {
-    struct shape apart = job->shape;
+    struct shape apart = job_shape(job, OVERLAP_NONE);
     struct outcome calibration;
-    uint32_t steps = option_number(o, OPTION_STEPS, 10), warmup = option_number(o, OPTION_WARMUP, 2);
-    apart.overlap = OVERLAP_NONE;
-    if (!execute(job, o, &apart, CALIBRATION_WARMUP, MIN(steps, CALIBRATION_STEPS), "measuring costs",
-                 &calibration, error))
+    uint32_t steps = MIN(option_number(o, OPTION_STEPS, 10), CALIBRATION_STEPS);
+    if (!execute(job, o, &apart, CALIBRATION_WARMUP, steps, "measuring costs", &calibration, error))
         return false;
     if (calibration.there)
         r->measured = trace_costs(&calibration.trace);
     outcome_release(&calibration);
+    return true;
+}
+
+/* What there is to compare with where no attempt is without overlap. */
+static bool predict_apart(const struct job *job, const struct cost_model *costs, struct results *r,
+                          GError **error)
+{
+    struct shape apart = job_shape(job, OVERLAP_NONE);
+    return job->shape.ranks == 1 || memchr(job->overlaps, OVERLAP_NONE, job->n_overlaps) ||
+           predict(job, &apart, costs, &r->apart, error);
+}
+
+/* Runs each overlap, after the simulator has said what it expects.  An interrupt leaves what is there by
+ * then. */
+static bool run_real(const struct job *job, const struct options *o, struct results *r, GError **error)
+{
+    uint32_t steps = option_number(o, OPTION_STEPS, 10), warmup = option_number(o, OPTION_WARMUP, 2);
+    if (!calibrate(job, o, r, error))
+        return false;
     if (cancelled)
         return true;
     const struct cost_model *costs = cost_table_model(r->measured);
-    if (!predict(job, &job->shape, costs, &r->predicted, error) ||
-        (job->shape.ranks > 1 && !predict(job, &apart, costs, &r->unoverlapped, error)))
+    if (!predict_apart(job, costs, r, error))
         return false;
-    return execute(job, o, &job->shape, warmup, steps, "running", &r->main, error);
+    for (unsigned i = 0; i < job->n_overlaps && !cancelled; i++) {
+        struct attempt *attempt = &r->attempts[r->n];
+        struct shape shape = job_shape(job, job->overlaps[i]);
+        *attempt = (struct attempt){.overlap = shape.overlap};
+        if (!predict(job, &shape, costs, &attempt->predicted, error))
+            return false;
+        g_autofree char *what = g_strdup_printf("running, overlap %s", overlap_name(shape.overlap));
+        bool ok = execute(job, o, &shape, warmup, steps, job->n_overlaps > 1 ? what : "running",
+                          &attempt->outcome, error);
+        r->n += attempt->outcome.there;
+        if (!attempt->outcome.there)
+            outcome_release(&attempt->predicted);
+        if (!ok)
+            return false;
+    }
+    return true;
 }
 
 static bool run_simulated(const struct job *job, struct results *r, GError **error)
 {
-    struct shape apart = job->shape;
-    apart.overlap = OVERLAP_NONE;
-    return predict(job, &job->shape, job->costs, &r->main, error) &&
-           (job->shape.ranks == 1 || predict(job, &apart, job->costs, &r->unoverlapped, error));
+    for (unsigned i = 0; i < job->n_overlaps; i++) {
+        struct shape shape = job_shape(job, job->overlaps[i]);
+        r->attempts[i] = (struct attempt){.overlap = shape.overlap};
+        if (!predict(job, &shape, job->costs, &r->attempts[i].outcome, error))
+            return false;
+        r->n++;
+    }
+    return predict_apart(job, job->costs, r, error);
 }
 
-static bool write_figure(const struct figure *figure, const char *path, const struct results *r,
+static struct variant as_variant(const char *name, const struct outcome *o, const struct outcome *predicted)
+{
+    return (struct variant){name, &o->trace, &o->analysis, predicted->there ? &predicted->analysis : NULL};
+}
+
+/* All but the main one, what is without overlap first; at most OVERLAPS.  Returns how many. */
+static uint32_t list_others(const struct results *r, struct variant *others)
+{
+    const struct outcome none = {0};
+    uint32_t n = 0;
+    if (r->apart.there)
+        others[n++] = as_variant(overlap_name(OVERLAP_NONE), &r->apart, &none);
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (unsigned i = 0; i + 1 < r->n; i++) {
+            const struct attempt *a = &r->attempts[i];
+            if ((a->overlap == OVERLAP_NONE) == (pass == 0))
+                others[n++] = as_variant(overlap_name(a->overlap), &a->outcome, &a->predicted);
+        }
+    return n;
+}
+
+static bool write_figure(const struct figure *figure, const char *path, const struct report *r,
                          GError **error)
 {
     const struct draw_ops *draw = draw_open(error);
     if (!draw)
         return false;
-    struct figure_input input = {&r->main.trace, &r->main.analysis,
-                                 r->unoverlapped.there ? &r->unoverlapped.trace : NULL,
-                                 r->unoverlapped.there ? &r->unoverlapped.analysis : NULL};
+    struct figure_input input = {r->trace, r->analysis, report_overlap(r), r->others, r->n_others};
     struct figure_options options = {.width = 1280, .height = 720};
     GBytes *bytes = figure_render(figure, &input, &options, draw, error);
     if (!bytes)
@@ -152,14 +228,13 @@ static bool files_check(struct files *f, const struct job *job, const struct opt
            (!f->report || output_check(f->report, error));
 }
 
-static bool files_write(const struct files *f, const struct results *r, const struct report *report,
-                        GError **error)
+static bool files_write(const struct files *f, const struct report *report, GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    if (f->figure && !write_figure(f->kind, f->figure, r, error))
+    if (f->figure && !write_figure(f->kind, f->figure, report, error))
         return false;
     if (f->trace) {
-        export_chrome(&r->main.trace, text);
+        export_chrome(report->trace, text);
         if (!output_write(f->trace, text->str, text->len, error))
             return false;
         g_string_truncate(text, 0);
@@ -171,23 +246,28 @@ static bool files_write(const struct files *f, const struct results *r, const st
 }
 
 /* The summary's last line: what was written, and a next command worth trying. */
-static void closing_line(const struct job *job, const struct files *f, const struct results *r, GString *out)
+static void closing_line(const struct job *job, const struct options *o, const struct files *f,
+                         const struct results *r, GString *out)
 {
+    const struct attempt *main = results_main(r);
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
-    int64_t predicted_ns = (r->predicted.there ? &r->predicted : &r->main)->analysis.median_ns, best_ns;
+    int64_t predicted_ns = (main->predicted.there ? &main->predicted : &main->outcome)->analysis.median_ns,
+            best_ns;
     if (f->figure)
         g_string_append_printf(out, "wrote %s", f->figure);
-    if (f->figure && r->main.trace.n_steps > 1)
-        g_string_append_printf(out, " (step %u of %u, the median)", r->main.analysis.median_step + 1,
-                               r->main.trace.n_steps);
+    if (f->figure && main->outcome.trace.n_steps > 1)
+        g_string_append_printf(out, " (step %u of %u, the median)", main->outcome.analysis.median_step + 1,
+                               main->outcome.trace.n_steps);
+    g_string_append(out, f->figure ? "; try " : "try ");
     double best = job->shape.ranks > 1 ? predict_best_bucket(job, costs, predicted_ns, &best_ns) : 0;
     if (best > 0)
-        g_string_append_printf(out, "%stry --bucket-mb %g (predicted %.1f ms instead of %.1f)",
-                               f->figure ? "; " : "", best, best_ns / 1e6, predicted_ns / 1e6);
+        g_string_append_printf(out, "--bucket-mb %g (predicted %.1f ms instead of %.1f)", best, best_ns / 1e6,
+                               predicted_ns / 1e6);
     else if (job->engine->real)
-        g_string_append_printf(out, "%stry --backend sim --model bert-base", f->figure ? "; " : "");
+        g_string_append(out, "--backend sim --model bert-base");
     else
-        g_string_append_printf(out, "%stry parprof plan --model %s", f->figure ? "; " : "", job->model->name);
+        g_string_append_printf(out, "parprof plan --model %s",
+                               option_text(o, OPTION_MODEL, job->model->name));
     g_string_append_c(out, '\n');
 }
 
@@ -195,26 +275,25 @@ static bool conclude(const struct job *job, const struct options *o, const struc
                      const struct results *r, GError **error)
 {
     struct summary summary;
+    struct variant others[OVERLAPS];
+    const struct attempt *main = results_main(r);
     g_autoptr(GString) out = g_string_new(NULL);
     summary_init(&summary, job, o);
-    struct report report = {.trace = &r->main.trace,
-                            .analysis = &r->main.analysis,
+    struct report report = {.trace = &main->outcome.trace,
+                            .analysis = &main->outcome.analysis,
+                            .others = others,
+                            .n_others = list_others(r, others),
+                            .tokens = job->model->task == TASK_TOKENS,
                             .backend = job->engine->name,
                             .options = summary.options,
                             .environment = summary.environment};
-    if (r->predicted.there) {
-        report.predicted = &r->predicted.trace;
-        report.predicted_analysis = &r->predicted.analysis;
-    }
-    if (r->unoverlapped.there) {
-        report.unoverlapped = &r->unoverlapped.trace;
-        report.unoverlapped_analysis = &r->unoverlapped.analysis;
-    }
-    bool ok = files_write(f, r, &report, error);
+    if (main->predicted.there)
+        report.predicted_analysis = &main->predicted.analysis;
+    bool ok = files_write(f, &report, error);
     if (ok && !o->given[OPTION_QUIET]) {
         summary_head(job, o, out);
         report_print(&report, out);
-        closing_line(job, f, r, out);
+        closing_line(job, o, f, r, out);
         /* Text for people gives way to a file that goes to standard output. */
         bool taken = (f->figure && !strcmp(f->figure, "-")) || (f->trace && !strcmp(f->trace, "-")) ||
                      (f->report && !strcmp(f->report, "-"));
@@ -234,14 +313,14 @@ static bool run_command(const struct options *o, int *status, GError **error)
               (job.engine->real ? run_real(&job, o, &results, error) : run_simulated(&job, &results, error));
     if (ok && cancelled)
         *status = EXIT_INTERRUPTED;
-    if (ok && results.main.there)
+    if (ok && results.n) {
+        job.shape.overlap =
+            results_main(&results)->overlap; /* an interrupt may have kept the last from running */
         ok = conclude(&job, o, &files, &results, error);
-    else if (ok)
+    } else if (ok) {
         fputs("parprof: interrupted before the first measured step: nothing to report\n", stderr);
-    outcome_release(&results.main);
-    outcome_release(&results.predicted);
-    outcome_release(&results.unoverlapped);
-    g_clear_pointer(&results.measured, cost_table_free);
+    }
+    results_release(&results);
     job_release(&job);
     return ok;
 }

@@ -89,6 +89,16 @@ static void step(const struct analysis *a, GString *out)
     g_string_append_printf(out, "%" PRIu32, a->slowest_rank);
 }
 
+static void causes(const struct causes *c, GString *out)
+{
+    g_string_append(out, ", \"causes_ns\": ");
+    for (unsigned cause = 0; cause < CAUSES; cause++)
+        named_ns(out, cause ? ", " : "{", cause_name(cause), c->ns[cause]);
+    g_string_append(out, "}");
+    if (c->late_rank != OP_NONE)
+        g_string_append_printf(out, ", \"late_rank\": %" PRIu32, c->late_rank);
+}
+
 static void partition(const struct analysis *a, GString *out)
 {
     const struct partition *p = &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
@@ -111,6 +121,7 @@ static void partition(const struct analysis *a, GString *out)
     }
     g_string_append(out, ", \"percent\": ");
     json_double(out, (double)p->hidden_comm_ns / (double)p->comm_ns * 100);
+    causes(&a->causes[a->slowest_rank], out);
     g_string_append(out, "}");
 }
 
@@ -122,8 +133,9 @@ static void phases(const struct analysis *a, GString *out)
     g_string_append(out, "}");
 }
 
-static void bucket_times(const struct bucket_times *t, GString *out)
+static void bucket_times(const struct analysis *a, uint32_t bucket, GString *out)
 {
+    const struct bucket_times *t = &a->buckets[bucket];
     if (t->rank == OP_NONE)
         return;
     g_string_append_printf(out, ", \"rank\": %" PRIu32, t->rank);
@@ -133,6 +145,7 @@ static void bucket_times(const struct bucket_times *t, GString *out)
     named_ns(out, ", ", "end_ns", t->end_ns);
     named_ns(out, ", ", "hidden_ns", t->hidden_ns);
     named_ns(out, ", ", "exposed_ns", t->exposed_ns);
+    causes(&a->bucket_causes[(gsize)t->rank * (a->n_buckets + 1) + bucket], out);
 }
 
 static void buckets(const struct trace *trace, const struct analysis *a, GString *out)
@@ -155,7 +168,7 @@ static void buckets(const struct trace *trace, const struct analysis *a, GString
             json_string(out, t->params[row->closed_by].name);
         }
         if (a)
-            bucket_times(&a->buckets[i], out);
+            bucket_times(a, i, out);
         g_string_append(out, "}");
     }
     g_string_append(out, "]");
@@ -191,22 +204,48 @@ static void training(const struct trace *trace, GString *out)
     }
 }
 
-static void predictions(const struct report *r, GString *out)
+static void prediction(const struct report *r, GString *out)
 {
-    if (r->predicted_analysis && !r->trace->simulated) {
-        member(out, "prediction");
-        named_ns(out, "{", "step_ns", r->predicted_analysis->median_ns);
-        if (r->analysis->median_ns) {
-            g_string_append(out, ", \"error_percent\": ");
-            json_double(out, report_error_percent(r));
-        }
-        g_string_append(out, "}");
+    if (!r->predicted_analysis || r->trace->simulated)
+        return;
+    member(out, "prediction");
+    named_ns(out, "{", "step_ns", r->predicted_analysis->median_ns);
+    if (r->analysis->median_ns) {
+        g_string_append(out, ", \"error_percent\": ");
+        json_double(out, report_error_percent(r->predicted_analysis, r->analysis));
     }
-    if (report_compares(r)) {
+    g_string_append(out, "}");
+}
+
+static void variant(const struct variant *v, const char *before, GString *out)
+{
+    const struct analysis *a = v->analysis;
+    g_string_append_printf(out, "%s\n  {\"overlap\": ", before);
+    json_string(out, v->name);
+    g_string_append_printf(out, ", \"measured\": %s", v->trace->simulated ? "false" : "true");
+    named_ns(out, ", ", "step_ns", a->median_ns);
+    named_ns(out, ", ", "exposed_comm_ns",
+             a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank].exposed_comm_ns);
+    if (v->predicted && !v->trace->simulated)
+        named_ns(out, ", ", "predicted_step_ns", v->predicted->median_ns);
+    g_string_append(out, "}");
+}
+
+static void variants(const struct report *r, GString *out)
+{
+    const struct variant *none = report_baseline(r), run = report_run(r);
+    if (none) {
         member(out, "unoverlapped");
-        named_ns(out, "{", "step_ns", r->unoverlapped_analysis->median_ns);
-        g_string_append_printf(out, ", \"simulated\": %s}", r->unoverlapped->simulated ? "true" : "false");
+        named_ns(out, "{", "step_ns", none->analysis->median_ns);
+        g_string_append_printf(out, ", \"simulated\": %s}", none->trace->simulated ? "true" : "false");
     }
+    if (!r->n_others)
+        return;
+    member(out, "variants");
+    for (uint32_t i = 0; i < r->n_others; i++)
+        variant(&r->others[i], i ? "," : "[", out);
+    variant(&run, ",", out);
+    g_string_append(out, "]");
 }
 
 static void header(const struct report *r, GString *out)
@@ -250,7 +289,9 @@ void report_json(const struct report *r, GString *out)
     traffic(r->trace, out);
     memory_json(r->trace, out);
     training(r->trace, out);
-    if (a)
-        predictions(r, out);
+    if (a) {
+        prediction(r, out);
+        variants(r, out);
+    }
     g_string_append(out, "\n}\n");
 }

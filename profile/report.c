@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "profile/memory.h"
+#include "profile/report-text.h"
 #include "profile/table.h"
 #include "profile/traffic.h"
 
-#define BUCKET_ROWS  16
-#define NAME_COLUMNS 28
+#define BUCKET_ROWS 16
 
 const char *report_overlap(const struct report *r)
 {
@@ -19,58 +19,26 @@ const char *report_overlap(const struct report *r)
     return NULL;
 }
 
-bool report_compares(const struct report *r)
+struct variant report_run(const struct report *r)
 {
     const char *overlap = report_overlap(r);
-    return r->unoverlapped && r->unoverlapped_analysis && !(overlap && strcmp(overlap, "none") == 0);
+    return (struct variant){overlap ? overlap : r->trace->t.mode, r->trace, r->analysis,
+                            r->predicted_analysis};
 }
 
-double report_error_percent(const struct report *r)
+double report_error_percent(const struct analysis *predicted, const struct analysis *measured)
 {
-    double measured = (double)r->analysis->median_ns;
-    return ((double)r->predicted_analysis->median_ns - measured) / measured * 100;
+    double ns = (double)measured->median_ns;
+    return ((double)predicted->median_ns - ns) / ns * 100;
 }
 
-/* As many decimals as leave three digits of the step, but at least one: the same in both tables. */
-static int decimals(const struct report *r)
+const struct variant *report_baseline(const struct report *r)
 {
-    int64_t step_ns = r->analysis->median_ns;
-    return step_ns >= 10000000 ? 1 : step_ns >= 1000000 ? 2 : 3;
-}
-
-static char *number(const char *format, double x)
-{
-    char text[G_ASCII_DTOSTR_BUF_SIZE];
-    return g_strdup(g_ascii_formatd(text, sizeof text, format, x));
-}
-
-static char *ms(int64_t ns, int digits)
-{
-    const char *const formats[] = {"%.0f", "%.1f", "%.2f", "%.3f"};
-    return number(formats[digits], (double)ns / 1e6);
-}
-
-/* "-1.8 %" with a minus as wide as a digit, and no negative zero. */
-static char *percent(double x)
-{
-    g_autofree char *text = number("%.1f", fabs(x));
-    return g_strdup_printf("%s%s %%", x < 0 && strcmp(text, "0.0") ? "−" : "", text);
-}
-
-/* "layer6.feed_forward.out" for its weight; the middle of a long name gives way. */
-static char *closed_by(const struct trace *trace, const struct bucket_row *bucket)
-{
-    if (bucket->closed_by >= trace->t.n_params)
-        return g_strdup("rest");
-    char *name = printable(trace->t.params[bucket->closed_by].name);
-    if (g_str_has_suffix(name, ".weight"))
-        name[strlen(name) - strlen(".weight")] = '\0';
-    glong length = g_utf8_strlen(name, -1);
-    if (length <= NAME_COLUMNS)
-        return name;
-    g_autofree char *whole = name, *head = g_utf8_substring(name, 0, NAME_COLUMNS / 2 - 1);
-    g_autofree char *tail = g_utf8_substring(name, length - NAME_COLUMNS / 2, length);
-    return g_strdup_printf("%s…%s", head, tail);
+    const char *overlap = report_overlap(r);
+    for (uint32_t i = 0; i < r->n_others && !(overlap && strcmp(overlap, "none") == 0); i++)
+        if (strcmp(r->others[i].name, "none") == 0)
+            return &r->others[i];
+    return NULL;
 }
 
 static bool reduced(const struct report *r)
@@ -125,11 +93,12 @@ static void add_bucket(const struct report *r, uint32_t i, const char *mib_forma
     const struct bucket_row *row = &r->trace->t.buckets[i];
     const struct bucket_times *t = &r->analysis->buckets[i];
     table_cell(table, g_strdup_printf("%u", i));
-    table_cell(table, number(mib_format, (double)row->bytes / 1048576.0));
-    table_cell(table, closed_by(r->trace, row));
+    table_cell(table, text_number(mib_format, (double)row->bytes / 1048576.0));
+    table_cell(table, row->closed_by < r->trace->t.n_params ? text_param(r->trace, row->closed_by)
+                                                            : g_strdup("rest"));
     const int64_t times_ns[] = {t->ready_ns, t->start_ns, t->end_ns, t->hidden_ns, t->exposed_ns};
     for (unsigned k = 0; k < G_N_ELEMENTS(times_ns); k++)
-        table_cell(table, t->rank == OP_NONE ? g_strdup("-") : ms(times_ns[k], digits));
+        table_cell(table, t->rank == OP_NONE ? g_strdup("-") : text_ms(times_ns[k], digits));
     table_end_row(table, NULL);
 }
 
@@ -151,13 +120,13 @@ static void print_buckets(const struct report *r, GString *out)
     table_end_row(&table, "   ms from start of backward");
     for (uint32_t i = 0; i < n; i++) {
         if (shown[i])
-            add_bucket(r, i, mib_format, decimals(r), &table);
+            add_bucket(r, i, mib_format, text_decimals(r), &table);
         left_out += !shown[i];
     }
     table_print(&table, out);
     table_release(&table);
     if (left_out) {
-        g_autofree char *next = ms(next_ns, decimals(r));
+        g_autofree char *next = text_ms(next_ns, text_decimals(r));
         g_string_append_printf(out, "%u other buckets, each exposed for %s ms at most, are left out\n",
                                left_out, next);
     }
@@ -173,43 +142,48 @@ static void add_phases(struct table *table, const char *name, const struct analy
                                 a->phase_ns[PHASE_OPTIMIZER], a->median_ns};
     table_cell(table, printable(name));
     for (unsigned k = 0; k < G_N_ELEMENTS(times_ns); k++)
-        table_cell(table, ms(times_ns[k], digits));
+        table_cell(table, text_ms(times_ns[k], digits));
     table_end_row(table, note);
 }
 
-static char *run_note(const struct report *r)
+/* How a row came about. */
+static char *row_note(const struct report *r, const struct variant *v)
 {
     if (r->trace->simulated)
         return g_strdup(" ms  simulated");
-    if (!r->predicted_analysis || r->analysis->median_ns == 0)
+    if (v->trace->simulated)
+        return g_strdup(" ms  predicted");
+    if (!v->predicted || v->analysis->median_ns == 0)
         return g_strdup(" ms  measured");
-    g_autofree char *step = ms(r->predicted_analysis->median_ns, decimals(r));
-    g_autofree char *error = percent(report_error_percent(r));
+    g_autofree char *step = text_ms(v->predicted->median_ns, text_decimals(r));
+    g_autofree char *error = text_percent(report_error_percent(v->predicted, v->analysis));
     return g_strdup_printf(" ms  measured (predicted %s, %s)", step, error);
+}
+
+static void add_variant(struct table *table, const struct report *r, const struct variant *v)
+{
+    g_autofree char *note = row_note(r, v);
+    add_phases(table, v->name, v->analysis, text_decimals(r), note);
 }
 
 static void print_phases(const struct report *r, GString *out)
 {
-    const char *overlap = report_overlap(r);
+    const struct variant run = report_run(r);
     struct table table;
     table_init(&table, "<", ">FWD", ">BWD", ">COMM", ">exposed", ">OPT", ">step", NULL);
     table_end_row(&table, NULL);
-    if (report_compares(r))
-        add_phases(&table, "none", r->unoverlapped_analysis, decimals(r),
-                   r->trace->simulated          ? " ms  simulated"
-                   : r->unoverlapped->simulated ? " ms  predicted"
-                                                : " ms  measured");
-    g_autofree char *note = run_note(r);
-    add_phases(&table, overlap ? overlap : r->trace->t.mode, r->analysis, decimals(r), note);
+    for (uint32_t i = 0; i < r->n_others; i++)
+        add_variant(&table, r, &r->others[i]);
+    add_variant(&table, r, &run);
     table_print(&table, out);
     table_release(&table);
 }
 
-static void print_saving(const struct report *r, GString *out)
+static void print_saving(const struct report *r, const struct variant *none, GString *out)
 {
-    int64_t apart_ns = r->unoverlapped_analysis->median_ns, saved_ns = apart_ns - r->analysis->median_ns;
-    g_autofree char *saved = ms(ABS(saved_ns), decimals(r));
-    g_autofree char *part = percent(apart_ns ? fabs((double)saved_ns) / (double)apart_ns * 100 : 0);
+    int64_t apart_ns = none->analysis->median_ns, saved_ns = apart_ns - r->analysis->median_ns;
+    g_autofree char *saved = text_ms(ABS(saved_ns), text_decimals(r));
+    g_autofree char *part = text_percent(apart_ns ? fabs((double)saved_ns) / (double)apart_ns * 100 : 0);
     g_string_append_printf(out, "; %s %s ms (%s)", saved_ns < 0 ? "costs" : "saves", saved, part);
 }
 
@@ -219,7 +193,8 @@ static void print_wait(const struct report *r, GString *out)
     const struct analysis *a = r->analysis;
     if (a->wait_ns * 20 <= a->transfer_ns)
         return;
-    g_autofree char *wait = ms(a->wait_ns, decimals(r)), *transfer = ms(a->transfer_ns, decimals(r));
+    g_autofree char *wait = text_ms(a->wait_ns, text_decimals(r)),
+                    *transfer = text_ms(a->transfer_ns, text_decimals(r));
     g_string_append_printf(out, "COMM of rank %u is %s ms of transfer and %s ms of waiting for other ranks\n",
                            a->slowest_rank, transfer, wait);
 }
@@ -228,14 +203,16 @@ static void print_overlap(const struct report *r, GString *out)
 {
     const struct analysis *a = r->analysis;
     const struct partition *p = &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
+    const struct variant *none = report_baseline(r);
     if (a->n_ranks == 1 && a->n_buckets) {
         g_string_append(out, "one rank: nothing to communicate\n");
     } else if (p->comm_ns > 0) {
-        g_autofree char *part = percent((double)p->hidden_comm_ns / (double)p->comm_ns * 100);
+        g_autofree char *part = text_percent((double)p->hidden_comm_ns / (double)p->comm_ns * 100);
         g_string_append_printf(out, "%s of communication hidden", part);
-        if (report_compares(r))
-            print_saving(r, out);
+        if (none)
+            print_saving(r, none, out);
         g_string_append(out, ".\n");
+        report_why(r, out);
         print_wait(r, out);
     }
 }
@@ -244,7 +221,7 @@ static char *loss_text(double loss)
 {
     if (!isfinite(loss))
         return g_strdup("not finite");
-    return number(fabs(loss) >= 1 || loss == 0 ? "%.2f" : "%.3g", loss);
+    return text_number(fabs(loss) >= 1 || loss == 0 ? "%.2f" : "%.3g", loss);
 }
 
 /* Ranks whose weights are not those of rank 0, named up to a few. */
@@ -261,23 +238,70 @@ static void print_differing(const struct trace *trace, uint32_t differ, GString 
     g_string_append(out, "they no longer train one model. The numbers above are of a broken run. ***\n");
 }
 
-static void print_training(const struct trace *trace, GString *out)
+/* What a loss of a token each means: as unsure as choosing among so many. */
+static char *perplexity(double loss)
 {
-    uint32_t differ = 0;
-    for (uint32_t rank = 1; trace->weight_hash && rank < trace->t.n_ranks; rank++)
-        differ += trace->weight_hash[rank] != trace->weight_hash[0];
-    if (trace->loss && trace->n_steps) {
-        double last_loss = trace->loss[trace->n_steps - 1];
-        g_autofree char *first = loss_text(trace->loss[0]), *last = loss_text(last_loss);
-        g_string_append_printf(out, "loss %s", first);
-        if (trace->n_steps > 1)
-            g_string_append_printf(out, " → %s", last);
-        if (!isfinite(last_loss))
-            g_string_append(out, " (training diverged; try a smaller --lr)");
-        g_string_append(out, trace->weight_hash && trace->t.n_ranks > 1 && !differ ? "; " : "\n");
+    return text_number("%.4g", exp(loss));
+}
+
+static void print_loss(const struct report *r, GString *out)
+{
+    const struct trace *trace = r->trace;
+    double first = trace->loss[0], last = trace->loss[trace->n_steps - 1];
+    g_autofree char *from = loss_text(first), *to = loss_text(last);
+    g_string_append_printf(out, "loss %s", from);
+    if (trace->n_steps > 1)
+        g_string_append_printf(out, " → %s", to);
+    if (!isfinite(last)) {
+        g_string_append(out, " (training diverged; try a smaller --lr)");
+    } else if (r->tokens && isfinite(first)) {
+        g_autofree char *before = perplexity(first), *after = perplexity(last);
+        g_string_append_printf(out, " (perplexity %s", before);
+        g_string_append_printf(out, trace->n_steps > 1 ? " → %s)" : ")", after);
     }
-    if (trace->weight_hash && trace->t.n_ranks > 1 && !differ)
-        g_string_append(out, "weights equal on all ranks\n");
+}
+
+static double relative(double a, double b)
+{
+    double d = memcmp(&a, &b, sizeof a) ? fabs(a / b - 1) : 0;
+    return isfinite(d) ? d : INFINITY;
+}
+
+/* Each overlap trains from the same weights on the same data, so that only rounding may set them apart. */
+static void print_losses(const struct report *r, GString *out)
+{
+    double most = 0;
+    uint32_t compared = 0, steps = r->trace->n_steps;
+    for (uint32_t i = 0; i < r->n_others; i++) {
+        const struct trace *other = r->others[i].trace;
+        steps = MIN(steps, other->n_steps);
+        for (uint32_t step = 0; other->loss && step < steps; step++, compared++)
+            most = MAX(most, relative(other->loss[step], r->trace->loss[step]));
+    }
+    if (!compared || isinf(most))
+        return;
+    g_autofree char *apart = text_number("%.1e", most);
+    if (most > 0)
+        g_string_append_printf(out, "; losses differ by up to %s between overlaps", apart);
+    else
+        g_string_append(out, "; losses equal in every overlap");
+}
+
+static void print_training(const struct report *r, GString *out)
+{
+    const struct trace *trace = r->trace;
+    const bool loss = trace->loss && trace->n_steps, weights = trace->weight_hash && trace->t.n_ranks > 1;
+    uint32_t differ = 0;
+    for (uint32_t rank = 1; weights && rank < trace->t.n_ranks; rank++)
+        differ += trace->weight_hash[rank] != trace->weight_hash[0];
+    if (loss) {
+        print_loss(r, out);
+        print_losses(r, out);
+    }
+    if (weights && !differ)
+        g_string_append(out, loss ? "; weights equal on all ranks" : "weights equal on all ranks");
+    if (loss || (weights && !differ))
+        g_string_append_c(out, '\n');
     if (differ)
         print_differing(trace, differ, out);
 }
@@ -291,7 +315,7 @@ void report_print(const struct report *r, GString *out)
         traffic_print(r->trace, out);
     }
     memory_print(r->trace, out);
-    print_training(r->trace, out);
+    print_training(r, out);
     if (r->trace->cancelled)
         g_string_append_printf(out, "interrupted: only %u step%s measured\n", r->trace->n_steps,
                                r->trace->n_steps == 1 ? "" : "s");

@@ -6,13 +6,13 @@
 
 /* Everything a report shows.  Borrowed. */
 struct report {
-    const struct trace *trace;       /* the run, or the simulation where nothing is run */
-    const struct analysis *analysis; /* NULL: no step was completed */
-    const struct trace *predicted;   /* the simulator's step for the same plan; may be NULL */
-    const struct analysis *predicted_analysis;
-    const struct trace
-        *unoverlapped; /* the same step with overlap none; NULL, or ignored if that is the run */
-    const struct analysis *unoverlapped_analysis;
+    const struct trace *trace;                 /* the run, or the simulation where nothing is run */
+    const struct analysis *analysis;           /* NULL: no step was completed */
+    const struct analysis *predicted_analysis; /* the simulator's step for the same plan; may be NULL */
+    /* Other overlaps of the same work, in the order of their rows; the run's own row comes last. */
+    const struct variant *others;
+    uint32_t n_others;
+    bool tokens; /* the loss is of a token each, so that it has a perplexity */
     const char *backend;
     /* key, value, ... ends with NULL: the options that define the work ("overlap" names the run's row in the
      * summary), and the environment; may be NULL */
@@ -20,12 +20,13 @@ struct report {
 };
 
 const char *report_overlap(const struct report *); /* the option, NULL where there is none */
-bool report_compares(
-    const struct report *); /* whether there is an unoverlapped step, and it is not the run */
-double report_error_percent(const struct report *); /* of the prediction, by what was measured */
+struct variant report_run(const struct report *);  /* the run itself, with its overlap's name */
+/* The other that is without overlap, to say what overlap saves; NULL: there is none, or the run is. */
+const struct variant *report_baseline(const struct report *);
+double report_error_percent(const struct analysis *predicted, const struct analysis *measured);
 
-/* The tables of the summary: buckets, then phases by overlap, then one sentence on what overlap saved and the
- * loss. UTF-8; names are made printable. */
+/* The tables of the summary: buckets, then phases by overlap, then what overlap saved, why communication is
+ * exposed, and the loss. UTF-8; names are made printable. */
 void report_print(const struct report *, GString *out);
 void report_json(const struct report *, GString *out);
 

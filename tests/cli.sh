@@ -119,7 +119,7 @@ for i in 1 2 3 4 5 6 7 8 9; do
 done >"$dir/cats.txt"
 # shellcheck disable=SC2086
 run --mode ddp $small --ranks 2 --batch 4 --steps 3 --link none --data "$dir/cats.txt" --report r.json
-[ "$status" = 0 ] && grep -q '"data": "cats.txt"' r.json && grep -q 'data: cats.txt' parprof-ddp.svg &&
+[ "$status" = 0 ] && grep -q '"data": "cats.txt"' r.json &&
     grep -q '^memory: .*(weight .*), measured ' "$dir/out" && grep -q '"measured_bytes"' r.json
 result $? "a run on a text says so, and how much memory it took"
 rm -f ./*

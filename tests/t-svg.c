@@ -16,8 +16,8 @@ static GBytes *render(const char *model, GError **error)
 {
     const struct draw_ops *ops = draw_open(error);
     struct scene_spec s = scene_bert();
-    struct trace trace;
-    struct analysis analysis;
+    struct trace trace, apart;
+    struct analysis analysis, apart_analysis;
     struct figure_options o = {1280, 720, "a caption & <more>: 순전파"};
 
     if (!ops)
@@ -26,10 +26,17 @@ static GBytes *render(const char *model, GError **error)
     s.jitter = 0.2;
     scene_make(&s, &trace);
     g_assert_true(analyze(&trace, &analysis, NULL));
-    struct figure_input in = {&trace, &analysis, NULL, NULL};
+    s.overlap = false;
+    scene_make(&s, &apart);
+    g_assert_true(analyze(&apart, &apart_analysis, NULL));
+    const struct variant others[] = {{"none", &apart, &apart_analysis, NULL},
+                                     {model, &apart, &apart_analysis, NULL}};
+    struct figure_input in = {&trace, &analysis, "backward", others, G_N_ELEMENTS(others)};
     GBytes *bytes = figure_render(&figure_timeline, &in, &o, ops, error);
     trace_release(&trace);
     analysis_release(&analysis);
+    trace_release(&apart);
+    analysis_release(&apart_analysis);
     return bytes;
 }
 

@@ -12,38 +12,42 @@
 
 #define EPSILON 0.01
 
-/* A trace and the same without overlap. */
+enum { OTHERS = 3 };
+
+/* A trace and the same with other overlaps; the first of them without. */
 struct fixture {
-    struct trace trace, none;
-    struct analysis analysis, none_analysis;
+    struct trace trace, apart[OTHERS];
+    struct analysis analysis, apart_analysis[OTHERS];
+    struct variant others[OTHERS];
     struct figure_input in;
 };
 
-static bool fixture_make(struct fixture *f, const struct scene_spec *spec, bool compare)
+static void fixture_make(struct fixture *f, const struct scene_spec *spec, uint32_t n_others)
 {
+    static const char *const names[OTHERS] = {"none", "backward", "optimizer"};
     struct scene_spec apart = *spec;
-    bool ok;
 
-    apart.overlap = false;
-    apart.simulated = true;
-    apart.steps = 1;
     scene_make(spec, &f->trace);
-    scene_make(&apart, &f->none);
-    ok = analyze(&f->trace, &f->analysis, NULL);
-    g_assert_true(ok);
-    ok = analyze(&f->none, &f->none_analysis, NULL);
-    g_assert_true(ok);
-    f->in = (struct figure_input){&f->trace, &f->analysis, compare ? &f->none : NULL,
-                                  compare ? &f->none_analysis : NULL};
-    return ok;
+    g_assert_true(analyze(&f->trace, &f->analysis, NULL));
+    for (uint32_t i = 0; i < OTHERS; i++) {
+        apart.overlap = i > 0;
+        apart.simulated = i == 0;
+        apart.bucket_ns = spec->bucket_ns / (i + 1) + 1;
+        scene_make(&apart, &f->apart[i]);
+        g_assert_true(analyze(&f->apart[i], &f->apart_analysis[i], NULL));
+        f->others[i] = (struct variant){names[i], &f->apart[i], &f->apart_analysis[i], NULL};
+    }
+    f->in = (struct figure_input){&f->trace, &f->analysis, "backward", f->others, n_others};
 }
 
 static void fixture_release(struct fixture *f)
 {
     trace_release(&f->trace);
-    trace_release(&f->none);
     analysis_release(&f->analysis);
-    analysis_release(&f->none_analysis);
+    for (uint32_t i = 0; i < OTHERS; i++) {
+        trace_release(&f->apart[i]);
+        analysis_release(&f->apart_analysis[i]);
+    }
 }
 
 static struct draw *draw(const struct fixture *f, const struct figure_options *o)
@@ -189,7 +193,7 @@ static void test_random(void)
         s.skew = g_test_rand_bit() * g_test_rand_double();
         s.jitter = g_test_rand_bit() * g_test_rand_double();
         s.seed = (uint32_t)g_test_rand_int();
-        fixture_make(&f, &s, g_test_rand_int_range(0, 4));
+        fixture_make(&f, &s, (uint32_t)g_test_rand_int_range(0, OTHERS + 1));
         draw_everywhere(&f, g_test_rand_bit() ? "made for a test" : NULL);
         fixture_release(&f);
     }
@@ -206,12 +210,12 @@ static void test_extremes(void)
         g_string_append(hangul, i % 7 ? "순" : " 전파");
     struct scene_spec s = scene_bert();
     s.mode = s.model = s.block = latin;
-    fixture_make(&f, &s, true);
+    fixture_make(&f, &s, OTHERS);
     draw_everywhere(&f, latin);
     fixture_release(&f);
     s.mode = s.model = s.block = hangul->str;
     s.layers = 1;
-    fixture_make(&f, &s, true);
+    fixture_make(&f, &s, OTHERS);
     draw_everywhere(&f, hangul->str);
     fixture_release(&f);
     s = scene_bert();
@@ -221,7 +225,7 @@ static void test_extremes(void)
     s.hops = 2;
     s.bucket_ns = 900000;
     s.skew = 0.2;
-    fixture_make(&f, &s, true);
+    fixture_make(&f, &s, OTHERS);
     f.trace.t.layers[3].block = "\xff\x01\n\xc3";
     draw_everywhere(&f, "\xff\x01\n\xc3");
     fixture_release(&f);
@@ -233,7 +237,7 @@ static void test_strange_tags(void)
     struct scene_spec s = scene_bert();
     struct fixture f;
 
-    fixture_make(&f, &s, true);
+    fixture_make(&f, &s, OTHERS);
     for (size_t i = 0; i < f.trace.n_ops; i++) {
         struct op_tag *tag = &f.trace.ops[i].tag;
         tag->layer0 = (uint16_t)g_test_rand_int();
@@ -261,7 +265,7 @@ static void test_one_op(void)
         trace_add_op(&f.trace, &op);
         trace_finish(&f.trace);
         g_assert_true(analyze(&f.trace, &f.analysis, NULL));
-        f.in = (struct figure_input){&f.trace, &f.analysis, NULL, NULL};
+        f.in = (struct figure_input){.trace = &f.trace, .analysis = &f.analysis};
         draw_everywhere(&f, NULL);
         trace_release(&f.trace);
         analysis_release(&f.analysis);
@@ -275,7 +279,7 @@ static void test_refusals(void)
     struct fixture f;
     GError *error = NULL;
 
-    fixture_make(&f, &s, true);
+    fixture_make(&f, &s, OTHERS);
     for (unsigned i = 0; i < G_N_ELEMENTS(wrong); i++) {
         struct figure_options o = {wrong[i][0], wrong[i][1], NULL};
         g_assert_null(figure_render(&figure_timeline, &f.in, &o, &draw_list, &error));
@@ -313,7 +317,7 @@ static void test_exposed(void)
         s.jitter = g_test_rand_double();
         s.bucket_ns = pick(2000000, 60000000);
         s.seed = i;
-        fixture_make(&f, &s, false);
+        fixture_make(&f, &s, 0);
         struct draw *d = draw(&f, &o);
         for (uint32_t r = 0; r < s.ranks; r++) {
             char number[32];
@@ -351,7 +355,7 @@ static void test_rows(void)
         s.jitter = g_test_rand_double();
         s.bucket_ns = pick(1000000, 90000000);
         s.seed = i;
-        fixture_make(&f, &s, false);
+        fixture_make(&f, &s, 0);
         const uint32_t step = f.analysis.median_step;
         g_assert_true(rows_collect(&rows, &f.trace, step, 4, ranks));
         for (uint32_t r = 0; r < 4; r++) {
@@ -382,8 +386,8 @@ static void test_same_bytes(void)
     struct fixture f, g;
 
     s.jitter = 0.3;
-    fixture_make(&f, &s, true);
-    fixture_make(&g, &s, true);
+    fixture_make(&f, &s, OTHERS);
+    fixture_make(&g, &s, OTHERS);
     g_autoptr(GBytes) a = figure_render(&figure_timeline, &f.in, &o, &draw_list, NULL);
     g_autoptr(GBytes) b = figure_render(&figure_timeline, &g.in, &o, &draw_list, NULL);
     g_assert_true(g_bytes_equal(a, b));
@@ -397,7 +401,7 @@ static void test_lecture(void)
     struct figure_options o = {1280, 720, NULL};
     struct fixture f;
 
-    fixture_make(&f, &s, true);
+    fixture_make(&f, &s, OTHERS);
     struct draw *d = draw(&f, &o);
     static const char *const expected[] = {"rank 0", "rank 3", "no overlap", "B11", "0", "12", "step"};
     for (unsigned i = 0; i < G_N_ELEMENTS(expected); i++)
@@ -421,7 +425,7 @@ static void test_hidden_ranks(void)
     unsigned shown = 0;
 
     s.ranks = 64;
-    fixture_make(&f, &s, true);
+    fixture_make(&f, &s, OTHERS);
     f.analysis.slowest_rank = 63;
     struct draw *d = draw(&f, &o);
     for (unsigned i = 0; i < s.ranks; i++) {

@@ -52,7 +52,8 @@ struct draw_ops {
  * nowhere, or its libraries are missing; the error says where it was looked for and what to do. */
 const struct draw_ops *draw_open(GError **);
 
-/* Both codes end a command; INPUT: what was asked of the figure is wrong, FAILED: the library is missing or refuses. */
+/* Both codes end a command; INPUT: what was asked of the figure is wrong, FAILED: the library is missing or
+ * refuses. */
 #define DRAW_ERROR (g_quark_from_static_string("parprof-draw"))
 enum { DRAW_ERROR_INPUT, DRAW_ERROR_FAILED };
 

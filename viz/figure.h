@@ -9,8 +9,9 @@
 struct figure_input {
     const struct trace *trace;
     const struct analysis *analysis;
-    const struct trace *unoverlapped; /* the same step without overlap, to compare with; may be NULL */
-    const struct analysis *unoverlapped_analysis;
+    const char *name;             /* of the overlap that the trace is of, "backward"; may be NULL */
+    const struct variant *others; /* the same step with other overlaps, to compare with: the first one most */
+    uint32_t n_others;
 };
 
 struct figure_options {

@@ -45,30 +45,58 @@ static uint32_t color_of(const struct lane_style *s, enum role role)
     return palette_tint(palette_color(role), s->strength);
 }
 
-/* The names of a compute cell, long and short: "F embeddings", "F emb"; both "F3" for "layer3". */
-static void name_compute(const struct tables *t, const struct cell *c, char *texts[2])
+#define NAMES 3
+
+/* "·1" for micro-batch 1 where there are several. */
+static const char *micro_suffix(const struct cell *c, char text[static 16])
 {
-    const char *kind = op_label(c->kind);
-    const bool by_layer = c->kind == OP_FWD || c->kind == OP_BWD;
-    const bool known = by_layer && c->first < t->n_layers && c->last < t->n_layers;
-    const char *from = known ? t->layers[c->first].block : "", *to = known ? t->layers[c->last].block : "";
-    char short_from[20], short_to[20];
+    *text = '\0';
+    if (c->micro != OP_NONE)
+        g_snprintf(text, 16, "·%u", c->micro);
+    return text;
+}
+
+/* A run of layers: "F embeddings", "F emb"; both "F3" for "layer3"; the shortest without the micro-batch. */
+static void name_layers(const struct tables *t, const struct cell *c, char *names[NAMES])
+{
+    const char *kind = op_label(c->kind), *from = t->layers[c->first].block, *to = t->layers[c->last].block;
+    char short_from[20], short_to[20], micro[16];
 
     block_short(from, short_from);
     block_short(to, short_to);
-    if (!known) {
-        texts[0] = g_strdup(kind);
-        texts[1] = g_strdup(kind);
-    } else if (!g_str_equal(from, to)) {
-        texts[0] = g_strdup_printf("%s %s–%s", kind, short_from, short_to);
-        texts[1] = g_strdup(kind);
+    micro_suffix(c, micro);
+    if (!g_str_equal(from, to)) {
+        names[0] = g_strdup_printf("%s %s–%s%s", kind, short_from, short_to, micro);
+        names[1] = g_strconcat(kind, micro, NULL);
+        names[2] = g_strdup(kind);
     } else if (block_numbered(from)) {
-        texts[0] = g_strconcat(kind, short_from, NULL);
-        texts[1] = g_strdup(texts[0]);
+        names[0] = g_strconcat(kind, short_from, micro, NULL);
+        names[1] = g_strdup(names[0]);
+        names[2] = g_strconcat(kind, short_from, NULL);
     } else {
-        g_autofree char *whole = g_strjoin(" ", kind, from, NULL);
-        texts[0] = pen_one_line(whole);
-        texts[1] = g_strjoin(" ", kind, short_from, NULL);
+        g_autofree char *whole = g_strconcat(kind, " ", from, micro, NULL);
+        names[0] = pen_one_line(whole);
+        names[1] = g_strconcat(kind, " ", short_from, micro, NULL);
+        names[2] = g_strconcat(kind, " ", short_from, NULL);
+    }
+}
+
+/* The names of a compute cell, from long to short. */
+static void name_compute(const struct tables *t, const struct cell *c, char *names[NAMES])
+{
+    const char *kind = op_label(c->kind);
+
+    if ((c->kind == OP_FWD || c->kind == OP_BWD) && c->first < t->n_layers && c->last < t->n_layers) {
+        name_layers(t, c, names);
+    } else if (c->kind == OP_OPTIM && c->first < t->n_buckets) {
+        names[0] = g_strdup_printf("%s %u", kind, c->first);
+        names[1] = g_strdup_printf("%u", c->first);
+        names[2] = g_strdup(names[1]);
+    } else {
+        char micro[16];
+        names[0] = g_strconcat(kind, micro_suffix(c, micro), NULL);
+        names[1] = g_strdup(kind);
+        names[2] = g_strdup(kind);
     }
 }
 
@@ -76,17 +104,17 @@ static bool label_compute(const struct pen *p, const struct axis *a, const struc
                           const struct cell *c, const struct lane_style *s, double y)
 {
     const struct extent e = extent_of(a, c->start_ns, c->end_ns);
-    char *texts[2];
+    char *names[NAMES];
 
     if (c->role == ROLE_PACK || c->role == ROLE_INPUT || !cell_is_itself(c) || e.w <= LABEL_AIR)
         return false;
-    name_compute(t, c, texts);
-    const char *text = pen_fit(p, &label_font, 2, (const char *const *)texts, e.w - LABEL_AIR);
+    name_compute(t, c, names);
+    const char *text = pen_fit(p, &label_font, NAMES, (const char *const *)names, e.w - LABEL_AIR);
     if (text)
         pen_text(p, e.x + e.w / 2, y + s->lane / 2, &label_font, ALIGN_CENTER,
                  palette_text_on(color_of(s, c->role)), text);
-    g_free(texts[0]);
-    g_free(texts[1]);
+    for (unsigned i = 0; i < NAMES; i++)
+        g_free(names[i]);
     return text;
 }
 
@@ -104,7 +132,10 @@ static void paint_chip(const struct pen *p, double x, double y, double lane, uin
 static void label_run(const struct pen *p, const struct axis *a, const struct cell *first,
                       const struct cell *last, const struct lane_style *s, double y)
 {
-    const char *const texts[] = {phase_name(op_phase(first->kind)), op_label(first->kind)};
+    char micro[16];
+    g_autofree char *whole = g_strconcat(phase_name(op_phase(first->kind)), micro_suffix(first, micro), NULL);
+    g_autofree char *brief = g_strconcat(op_label(first->kind), micro, NULL);
+    const char *const texts[] = {whole, brief, op_label(first->kind)};
     const struct extent e = extent_of(a, first->start_ns, last->end_ns);
     const char *text = pen_fit(p, &label_font, G_N_ELEMENTS(texts), texts, e.w - LABEL_AIR);
 
@@ -124,7 +155,8 @@ static void label_runs(const struct pen *p, const struct axis *a, const struct t
         for (end = i + 1; end < cells->len; end++) {
             const struct cell *c = &g_array_index(cells, struct cell, end);
             if ((double)(c->start_ns - c[-1].end_ns) > gap_ns ||
-                (c->role != first->role && c->role != ROLE_PACK))
+                (c->role != first->role && c->role != ROLE_PACK) ||
+                (c->role == first->role && c->micro != first->micro))
                 break;
             labelled |= label_compute(p, a, t, c, s, y);
             if (c->role == first->role)
@@ -173,7 +205,7 @@ static void label_comm(const struct pen *p, const struct axis *a, const struct t
     const struct extent e = label_extent(a, row, c);
     char bytes[32], texts[3][64];
     const char *const candidates[] = {texts[0], texts[1], texts[2]};
-    const bool known = c->first < t->n_buckets;
+    const bool known = c->kind == OP_ALLREDUCE && c->first < t->n_buckets;
 
     if (!cell_is_itself(c) || e.w <= LABEL_AIR)
         return;
@@ -273,7 +305,7 @@ static const struct {
     {ROLE_BACKWARD, "B backward"},
     {ROLE_PACK, "pack, unpack"},
     {LEGEND_READY, "bucket ready"},
-    {ROLE_COMM, "all-reduce"},
+    {ROLE_COMM, "communication"},
     {ROLE_WAIT, "waits for peers"},
     {ROLE_EXPOSED, "exposed communication"},
     {ROLE_OPTIMIZER, "optimizer step"},

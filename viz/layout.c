@@ -118,7 +118,8 @@ void cells_order(GArray *cells)
 
 static bool same_subject(const struct cell *a, const struct cell *b)
 {
-    return a->role == b->role && a->kind == b->kind && a->first == b->first && a->last == b->last;
+    return a->role == b->role && a->kind == b->kind && a->first == b->first && a->last == b->last &&
+           a->micro == b->micro;
 }
 
 bool cell_is_itself(const struct cell *c)

@@ -30,8 +30,8 @@ const char *format_bytes(uint64_t bytes, char text[static 32]); /* "25.0 MiB" */
 struct cell {
     int64_t start_ns, end_ns;
     int64_t own_ns; /* of that, what is about its subject; cells_order sets it */
-    uint32_t first,
-        last; /* what it is about: neighbours that agree in role, kind, first and last are one cell */
+    /* What it is about: neighbours that agree in role, kind and these are one cell. */
+    uint32_t first, last, micro;
     uint8_t role, kind;
 };
 

@@ -11,6 +11,7 @@ struct collector {
     int64_t *gang_start_ns;   /* arrival of its last member; gangs at or above n_ops are ignored */
     uint32_t *span_step;      /* of each span */
     uint32_t *block;          /* per layer, the first layer of its block */
+    uint32_t n_micro;
 };
 
 static bool of_step(const struct collector *c, const struct trace_op *op)
@@ -87,10 +88,13 @@ static void add_compute(const struct collector *c, GArray *cells, const struct t
                         .end_ns = op->end_ns - c->start_ns,
                         .first = LAYER_NONE,
                         .last = LAYER_NONE,
+                        .micro = c->n_micro > 1 ? tag->micro : OP_NONE,
                         .role = (uint8_t)role_of(tag->kind),
                         .kind = tag->kind};
 
-    if (tag->layer0 < tag->layer1 && tag->layer1 <= n) {
+    if (tag->kind == OP_OPTIM)
+        cell.first = cell.last = tag->bucket < c->trace->t.n_buckets ? tag->bucket : OP_NONE;
+    else if (tag->layer0 < tag->layer1 && tag->layer1 <= n) {
         cell.first = c->block[tag->layer0];
         cell.last = c->block[tag->layer1 - 1];
     }
@@ -110,6 +114,16 @@ static void include(struct intervals *set, int64_t start_ns, int64_t end_ns)
         intervals_unite(set, &other);
 }
 
+/* What a collective is called.  Hops of bare sends and receives with no bucket are those of a broadcast. */
+static uint8_t comm_kind(const struct trace *t, const struct op_tag *tag)
+{
+    const bool pair = tag->kind == OP_SEND || tag->kind == OP_RECV;
+
+    if (tag->kind == OP_BROADCAST || (pair && tag->coll == OP_NONE))
+        return tag->kind;
+    return pair && tag->bucket >= t->t.n_buckets ? OP_BROADCAST : OP_ALLREDUCE;
+}
+
 /* Hops of one collective follow one another on their lane. */
 static void add_comm(const struct collector *c, struct row *row, const struct trace_op *op)
 {
@@ -118,13 +132,15 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
                         .end_ns = op->end_ns - c->start_ns,
                         .first = tag->bucket,
                         .last = tag->coll,
+                        .micro = OP_NONE,
                         .role = ROLE_COMM,
-                        .kind = OP_ALLREDUCE};
+                        .kind = comm_kind(c->trace, tag)};
     struct cell *before = row->comm->len ? &g_array_index(row->comm, struct cell, row->comm->len - 1) : NULL;
 
     if (before && before->first == cell.first && before->last == cell.last) {
         before->start_ns = MIN(before->start_ns, cell.start_ns);
         before->end_ns = MAX(before->end_ns, cell.end_ns);
+        before->kind = cell.kind == OP_ALLREDUCE ? cell.kind : before->kind;
     } else {
         struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns};
         g_array_append_val(row->comm, cell);
@@ -233,6 +249,19 @@ static void row_order(struct row *row)
     g_array_sort(row->marks, by_ready_start);
 }
 
+uint32_t rows_micro_batches(const struct trace *trace, uint32_t step)
+{
+    const struct collector c = {.trace = trace, .step = step};
+    uint32_t last = 0;
+
+    for (size_t i = 0; i < trace->n_ops; i++) {
+        const struct op_tag *tag = &trace->ops[i].tag;
+        if (of_step(&c, &trace->ops[i]) && tag->kind == OP_FWD && tag->micro < OP_NONE - 1)
+            last = MAX(last, tag->micro);
+    }
+    return last + 1;
+}
+
 bool rows_communicate(const struct trace *trace, uint32_t step)
 {
     const struct collector c = {.trace = trace, .step = step};
@@ -256,6 +285,7 @@ bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t ste
     for (uint32_t r = 0; r < n_ranks; r++)
         row_init(&out->rows[r], ranks[r]);
     index_trace(&c, out);
+    c.n_micro = rows_micro_batches(trace, step);
     for (size_t i = 0; i < trace->n_ops; i++)
         if (of_step(&c, &trace->ops[i]))
             add_op(&c, &trace->ops[i]);

@@ -15,7 +15,9 @@ struct ready_mark {
 
 struct row {
     uint32_t rank;
-    GArray *copies, *compute; /* cells; first and last are layers, the first of their blocks, or LAYER_NONE */
+    /* Cells.  first and last are layers, the first of their blocks, or LAYER_NONE; of an optimizer step of
+     * one bucket, that bucket.  micro: OP_NONE where the step has no more than one micro-batch. */
+    GArray *copies, *compute;
     GArray *comm;           /* cells, one a collective from its first hop to its last; first is the bucket */
     struct intervals waits; /* in which a member waits for its peers */
     struct intervals exposed; /* communication with no computation beside it */
@@ -30,7 +32,8 @@ struct step_rows {
     int64_t span_ns; /* of the whole step, all ranks */
 };
 
-bool rows_communicate(const struct trace *, uint32_t step); /* any rank, in that step */
+uint32_t rows_micro_batches(const struct trace *, uint32_t step); /* of a step; at least 1 */
+bool rows_communicate(const struct trace *, uint32_t step);       /* any rank, in that step */
 /* Step `step` of the trace for these ranks.  False: no op of it takes time. */
 bool rows_collect(struct step_rows *, const struct trace *, uint32_t step, uint32_t n_ranks,
                   const uint32_t *ranks);

@@ -8,6 +8,7 @@
 #include "viz/palette.h"
 #include "viz/pen.h"
 #include "viz/rows.h"
+#include "viz/words.h"
 
 /* Units of the pen. */
 #define SIDE         24.0
@@ -27,31 +28,39 @@
 #define MAX_LANE     58.0
 #define TICK_GAP     90.0
 /* Parts of a lane's height. */
-#define STRIP_PART   0.3
-#define GAP_PART     0.45
-#define NONE_PART    0.8 /* a lane of the step without overlap */
-#define NONE_STRIP   3.0
-#define TEXT_AIR     8.0
-#define SPARE_ABOVE  0.4 /* of the height that is left over */
-#define MIN_MODEL    80.0
-#define ABBREVIATION 4 /* letters; modes no longer than that are written in capitals */
-#define NO_OVERLAP   "no overlap"
-#define MUTED        0.4 /* strength of its colours */
+#define STRIP_PART  0.3
+#define GAP_PART    0.45
+#define OTHER_PART  0.8 /* a lane of a step with another overlap */
+#define OTHER_STRIP 3.0
+#define TEXT_AIR    8.0
+#define SPARE_ABOVE 0.4   /* of the height that is left over */
+#define MAX_NAME    120.0 /* of an overlap */
+#define MUTED       0.4   /* strength of its colours */
 
 static const struct font title_font = {24, WEIGHT_BOLD}, strong_font = {14, WEIGHT_BOLD},
                          text_font = {13, WEIGHT_NORMAL};
+
+/* The same step with another overlap: two lanes of its slowest rank. */
+struct other {
+    const struct variant *variant;
+    struct step_rows rows;
+    char *name;
+    double y;
+};
 
 struct scene {
     const struct figure_input *in;
     struct pen pen;
     char **caption;
     bool comm;
-    uint32_t shown;               /* ranks */
-    double lane;                  /* height */
-    struct step_rows ranks, none; /* none.n = 0: there is nothing to compare with */
+    uint32_t shown; /* ranks */
+    double lane;    /* height */
+    struct step_rows ranks;
+    struct other *others;
+    uint32_t n_others;
     struct axis axis;
     double spare; /* height that the lanes leave */
-    double legend_y, notes_y, ranks_y, hidden_y, saved_y, none_y, axis_y;
+    double legend_y, notes_y, ranks_y, hidden_y, saved_y, axis_y;
 };
 
 static struct lane_style rank_style(const struct scene *s)
@@ -59,56 +68,78 @@ static struct lane_style rank_style(const struct scene *s)
     return (struct lane_style){s->lane, s->lane * STRIP_PART, 1, s->comm, true};
 }
 
-static struct lane_style none_style(const struct scene *s)
+static struct lane_style other_style(const struct scene *s)
 {
-    return (struct lane_style){s->lane * NONE_PART, NONE_STRIP, MUTED, true, false};
+    return (struct lane_style){s->lane * OTHER_PART, OTHER_STRIP, MUTED, true, false};
 }
 
 /* ---- what stands where, from top to bottom */
 
-static bool compares(const struct scene *s)
+/* What there is to compare with. */
+static void list_others(struct scene *s)
 {
-    return s->comm && s->in->unoverlapped && s->in->unoverlapped != s->in->trace &&
-           s->in->unoverlapped_analysis && s->in->unoverlapped_analysis->n_steps;
+    const struct figure_input *in = s->in;
+
+    s->others = g_new0(struct other, in->n_others);
+    for (uint32_t i = 0; s->comm && i < in->n_others; i++) {
+        const struct variant *v = &in->others[i];
+        struct other *other = &s->others[s->n_others];
+        if (v->trace == in->trace || !v->analysis->n_steps ||
+            !rows_collect(&other->rows, v->trace, v->analysis->median_step, 1, &v->analysis->slowest_rank))
+            continue;
+        g_autofree char *name = words_overlap(v->name);
+        other->name = pen_ellipsize(&s->pen, &strong_font, name, MAX_NAME);
+        other->variant = v;
+        s->n_others++;
+    }
 }
 
-/* Lane heights that `ranks` ranks and the step without overlap take together. */
-static double lanes_needed(const struct scene *s, uint32_t ranks, bool none)
+static void drop_last_other(struct scene *s)
 {
-    const double rank = (s->comm ? 2 + STRIP_PART : 1) + GAP_PART;
+    struct other *other = &s->others[--s->n_others];
 
-    return ranks * rank - GAP_PART + (none ? 2 * NONE_PART : 0);
+    rows_release(&other->rows);
+    g_free(other->name);
 }
 
-/* Chooses how many ranks are shown, and the height of a lane.  False: not even one fits. */
-static bool divide_height(struct scene *s, double legend, bool *none)
+/* Lane heights that `ranks` ranks and the other steps take together. */
+static double lanes_needed(const struct scene *s, uint32_t ranks)
+{
+    const double rank = (s->comm ? 2 + STRIP_PART : 1) + GAP_PART, other = 2 * OTHER_PART + GAP_PART;
+
+    return ranks * rank - GAP_PART + s->n_others * other - (s->n_others ? GAP_PART : 0);
+}
+
+/* Chooses how many ranks are shown, and the height of a lane; drops other steps that have no room.  False:
+ * not even one rank fits. */
+static bool divide_height(struct scene *s, double legend)
 {
     const uint32_t n = s->in->trace->t.n_ranks;
     const double fixed = TITLE_HEIGHT + legend + NOTE_HEIGHT + AXIS_HEIGHT + GAP + FOOT +
                          CAPTION_LINE * g_strv_length(s->caption);
-    double room = s->pen.height - fixed - (*none ? SAVED_HEIGHT + NONE_STRIP : 0);
+    double room = s->pen.height - fixed - (s->n_others ? SAVED_HEIGHT : 0) - s->n_others * OTHER_STRIP;
 
     s->shown = n;
-    s->lane = room / lanes_needed(s, n, *none);
+    s->lane = room / lanes_needed(s, n);
     if (s->lane < MIN_LANE && n > 1) {
         room -= HIDDEN_LINE;
         s->shown = 1;
-        while (s->shown + 1 < n && lanes_needed(s, s->shown + 1, *none) * EASY_LANE <= room)
+        while (s->shown + 1 < n && lanes_needed(s, s->shown + 1) * EASY_LANE <= room)
             s->shown++;
-        s->lane = room / lanes_needed(s, s->shown, *none);
+        s->lane = room / lanes_needed(s, s->shown);
     }
-    if (s->lane < MIN_LANE && *none) {
-        *none = false;
-        return divide_height(s, legend, none);
+    if (s->lane < MIN_LANE && s->n_others) {
+        drop_last_other(s);
+        return divide_height(s, legend);
     }
     s->lane = MIN(s->lane, s->comm ? MAX_LANE : 2 * MAX_LANE);
-    s->spare = room - s->lane * lanes_needed(s, s->shown, *none);
+    s->spare = room - s->lane * lanes_needed(s, s->shown);
     return s->lane >= MIN_LANE;
 }
 
-static void place_rows(struct scene *s, double legend, bool none)
+static void place_rows(struct scene *s, double legend)
 {
-    const struct lane_style style = rank_style(s);
+    const struct lane_style style = rank_style(s), muted = other_style(s);
     double y = TITLE_HEIGHT;
 
     s->legend_y = y;
@@ -120,10 +151,10 @@ static void place_rows(struct scene *s, double legend, bool none)
     s->hidden_y = y;
     y += s->shown < s->in->trace->t.n_ranks ? HIDDEN_LINE : 0;
     s->saved_y = y;
-    if (none) {
-        const struct lane_style muted = none_style(s);
-        s->none_y = y + SAVED_HEIGHT;
-        y = s->none_y + lanes_height(&muted);
+    y += s->n_others ? SAVED_HEIGHT : 0;
+    for (uint32_t i = 0; i < s->n_others; i++) {
+        s->others[i].y = y + (i ? s->lane * GAP_PART : 0);
+        y = s->others[i].y + lanes_height(&muted);
     }
     s->axis_y = y;
 }
@@ -136,7 +167,7 @@ static double rank_y(const struct scene *s, uint32_t i)
 }
 
 /* The first ranks, and the slowest in place of the last of them if it is beyond. */
-static bool collect(struct scene *s, bool none, GError **error)
+static bool collect(struct scene *s, GError **error)
 {
     const struct figure_input *in = s->in;
     g_autofree uint32_t *ranks = g_new(uint32_t, s->shown);
@@ -151,9 +182,6 @@ static bool collect(struct scene *s, bool none, GError **error)
                     in->analysis->median_step);
         return false;
     }
-    if (none)
-        rows_collect(&s->none, in->unoverlapped, in->unoverlapped_analysis->median_step, 1,
-                     &in->unoverlapped_analysis->slowest_rank);
     return true;
 }
 
@@ -195,11 +223,20 @@ static void make_room_beside(struct scene *s, const struct step_rows *rows, cons
     }
 }
 
-static void step_text(const struct scene *s, char text[static 64])
+static void step_text(const struct step_rows *rows, char text[static 64])
 {
     char number[32];
 
-    g_snprintf(text, 64, "step %s", format_duration(s->ranks.span_ns, number));
+    g_snprintf(text, 64, "step %s", format_duration(rows->span_ns, number));
+}
+
+static void make_room_for_step(struct scene *s, const struct step_rows *rows, const struct analysis *a)
+{
+    char step[64];
+
+    step_text(rows, step);
+    make_room(s, rows->span_ns, step);
+    make_room_beside(s, rows, a);
 }
 
 static double gutter_width(const struct scene *s)
@@ -209,103 +246,25 @@ static double gutter_width(const struct scene *s)
 
     g_snprintf(rank, sizeof rank, "rank %u", s->in->trace->t.n_ranks - 1);
     w += pen_width(&s->pen, &strong_font, rank);
-    if (s->none.n)
-        w = MAX(w, MAX(pen_width(&s->pen, &strong_font, NO_OVERLAP),
+    for (uint32_t i = 0; i < s->n_others; i++)
+        w = MAX(w, MAX(pen_width(&s->pen, &strong_font, s->others[i].name),
                        pen_width(&s->pen, &text_font, "predicted")));
     return w;
 }
 
 static void place_columns(struct scene *s)
 {
-    char step[64];
+    int64_t span_ns = s->ranks.span_ns;
 
-    s->axis = (struct axis){MAX(s->ranks.span_ns, s->none.span_ns), SIDE + gutter_width(s) + GUTTER_GAP,
-                            s->pen.width - SIDE};
-    step_text(s, step);
-    make_room(s, s->ranks.span_ns, step);
-    make_room_beside(s, &s->ranks, s->in->analysis);
-    if (s->none.n)
-        make_room_beside(s, &s->none, s->in->unoverlapped_analysis);
+    for (uint32_t i = 0; i < s->n_others; i++)
+        span_ns = MAX(span_ns, s->others[i].rows.span_ns);
+    s->axis = (struct axis){span_ns, SIDE + gutter_width(s) + GUTTER_GAP, s->pen.width - SIDE};
+    make_room_for_step(s, &s->ranks, s->in->analysis);
+    for (uint32_t i = 0; i < s->n_others; i++)
+        make_room_for_step(s, &s->others[i].rows, s->others[i].variant->analysis);
     rows_simplify(&s->ranks, axis_ns_per_unit(&s->axis));
-    rows_simplify(&s->none, axis_ns_per_unit(&s->axis));
-}
-
-/* ---- words */
-
-static void message(const struct scene *s, char text[static 96])
-{
-    const struct partition *p = partition_of(s->in->analysis, s->in->analysis->slowest_rank);
-    const double percent = p->comm_ns > 0 ? 100.0 * (double)p->hidden_comm_ns / (double)p->comm_ns : 0;
-    const bool almost = percent >= 99.5 && p->exposed_comm_ns > 0; /* not to be rounded to all of it */
-    char number[32];
-
-    if (p->comm_ns <= 0)
-        g_strlcpy(text, "one training step", 96);
-    else if (p->hidden_comm_ns <= 0)
-        g_snprintf(text, 96, "nothing hides %s of communication", format_duration(p->comm_ns, number));
-    else
-        g_snprintf(text, 96, "the backward pass hides %s%.0f %% of communication", almost ? "over " : "",
-                   almost ? 99 : percent);
-}
-
-/* What is shown, and what there is to see; on a narrow canvas only the latter. */
-static char *headline(const struct scene *s)
-{
-    const struct tables *t = &s->in->trace->t;
-    const char *mode = t->mode ? t->mode : "step", *model = t->model ? t->model : "unnamed model";
-    const double room = s->pen.width - 2 * SIDE;
-    char what[96];
-
-    message(s, what);
-    g_autofree char *name = pen_one_line(mode);
-    for (char *c = name; strlen(name) <= ABBREVIATION && *c; c++)
-        *c = g_ascii_toupper(*c);
-    g_autofree char *ranks = g_strdup_printf(", %u rank%s: %s", t->n_ranks, t->n_ranks == 1 ? "" : "s", what);
-    const double left = room - pen_width(&s->pen, &title_font, name) - pen_width(&s->pen, &title_font, ", ") -
-                        pen_width(&s->pen, &title_font, ranks);
-    g_autofree char *short_model = pen_ellipsize(&s->pen, &title_font, model, MAX(left, MIN_MODEL));
-    g_autofree char *whole = g_strconcat(name, ", ", short_model, ranks, NULL);
-    const bool fits = pen_width(&s->pen, &title_font, whole) <= room;
-    return pen_ellipsize(&s->pen, &title_font, fits ? whole : what, room);
-}
-
-static void describe_buckets(const struct tables *t, GString *text)
-{
-    uint64_t least = UINT64_MAX, most = 0;
-    char low[32], high[32];
-
-    for (uint32_t i = 0; i < t->n_buckets; i++) {
-        least = MIN(least, t->buckets[i].bytes);
-        most = MAX(most, t->buckets[i].bytes);
-    }
-    format_bytes(least, low);
-    format_bytes(most, high);
-    g_string_append_printf(text, " · %u bucket%s of %s", t->n_buckets, t->n_buckets == 1 ? "" : "s", low);
-    if (!g_str_equal(low, high))
-        g_string_append_printf(text, " to %s", high);
-}
-
-/* All that has to be known to believe the figure. */
-static char **caption(const struct pen *pen, const struct figure_input *in, const struct figure_options *o)
-{
-    const struct trace *t = in->trace;
-    g_autoptr(GString) text = g_string_new(NULL);
-
-    g_string_append_printf(text, "%s%s, %s, %u rank%s", t->simulated ? "simulated: " : "",
-                           t->t.mode ? t->t.mode : "unknown mode", t->t.model ? t->t.model : "unnamed model",
-                           t->t.n_ranks, t->t.n_ranks == 1 ? "" : "s");
-    if (in->analysis->n_steps > 1)
-        g_string_append_printf(text, " · step %u of %u, the median", in->analysis->median_step + 1,
-                               in->analysis->n_steps);
-    if (t->cancelled)
-        g_string_append(text, " · interrupted");
-    if (t->t.n_buckets)
-        describe_buckets(&t->t, text);
-    for (uint32_t i = 0; i < t->n_labels; i++)
-        g_string_append_printf(text, " · %s: %s", t->labels[i].key, t->labels[i].value);
-    if (o->caption && *o->caption)
-        g_string_append_printf(text, " · %s", o->caption);
-    return pen_wrap(pen, &text_font, text->str, pen->width - 2 * SIDE, pen->height < 500 ? 2 : 4);
+    for (uint32_t i = 0; i < s->n_others; i++)
+        rows_simplify(&s->others[i].rows, axis_ns_per_unit(&s->axis));
 }
 
 /* ---- paint */
@@ -338,17 +297,24 @@ static void paint_axis(const struct scene *s)
     text_at(s, SIDE, y, &text_font, ALIGN_LEFT, ROLE_MUTED, title);
 }
 
+/* To the right of a lane, on a plain ground. */
+static void paint_beside(const struct scene *s, int64_t at_ns, double middle, enum role role,
+                         const char *text)
+{
+    const double x = axis_x(&s->axis, at_ns) + TEXT_AIR, h = strong_font.size + 4;
+
+    pen_box(&s->pen, x - 3, middle - h / 2, pen_width(&s->pen, &strong_font, text) + 6, h,
+            palette_color(ROLE_BACKGROUND));
+    text_at(s, x, middle, &strong_font, ALIGN_LEFT, role, text);
+}
+
 static void paint_exposed(const struct scene *s, const struct row *row, const struct analysis *a,
                           const struct lane_style *style, double y, enum role role)
 {
     char text[64];
 
     exposed_text(a, row->rank, text);
-    const double x = axis_x(&s->axis, exposed_at_ns(row)) + TEXT_AIR, h = strong_font.size + 4;
-    const double middle = lanes_comm_y(style, y) + style->lane / 2;
-    pen_box(&s->pen, x - 3, middle - h / 2, pen_width(&s->pen, &strong_font, text) + 6, h,
-            palette_color(ROLE_BACKGROUND));
-    text_at(s, x, middle, &strong_font, ALIGN_LEFT, role, text);
+    paint_beside(s, exposed_at_ns(row), lanes_comm_y(style, y) + style->lane / 2, role, text);
 }
 
 static void paint_rank(const struct scene *s, uint32_t i)
@@ -396,9 +362,9 @@ static void paint_notes(const struct scene *s)
     const int64_t back_ns = s->ranks.rows[0].backward_end_ns;
     char number[32], step[64], back[64];
 
-    step_text(s, step);
+    step_text(&s->ranks, step);
     text_at(s, step_x + TEXT_AIR, y, &strong_font, ALIGN_LEFT, ROLE_INK, step);
-    paint_pole(s, step_x, s->none.n ? s->none_y : s->hidden_y, false);
+    paint_pole(s, step_x, s->n_others ? s->others[0].y : s->hidden_y, false);
     if (back_ns <= 0)
         return;
     const double x = axis_x(&s->axis, back_ns);
@@ -410,20 +376,18 @@ static void paint_notes(const struct scene *s)
     paint_pole(s, x, s->ranks_y, true);
 }
 
-/* A bracket from the end of the step to where it would end without overlap. */
+/* A bracket from the end of the step to where the first other one ends, and what that means. */
 static void paint_saved(const struct scene *s)
 {
-    const int64_t with = s->ranks.span_ns, without = s->none.span_ns, saved = without - with;
+    const struct other *other = &s->others[0];
+    const int64_t with = s->ranks.span_ns, without = other->rows.span_ns;
     const double x0 = axis_x(&s->axis, MIN(with, without)), x1 = axis_x(&s->axis, MAX(with, without));
     const double y = s->saved_y + SAVED_HEIGHT - 14;
     const uint32_t color = palette_color(ROLE_INK);
-    char number[32], percent[32], whole[96], brief[96];
-    const char *const verb = saved < 0 ? "costs" : "saves", *const texts[] = {whole, brief};
+    char whole[128], brief[128];
+    const char *const texts[] = {whole, brief};
 
-    g_ascii_formatd(percent, sizeof percent, "%.1f", 100 * ABS((double)saved) / (double)without);
-    format_duration(ABS(saved), number);
-    g_snprintf(whole, sizeof whole, "overlap %s %s (%s %%)", verb, number, percent);
-    g_snprintf(brief, sizeof brief, "%s %s", verb, number);
+    words_saved(other->variant->name, with, without, whole, brief);
     /* over the bracket, or before it: nowhere else is it clear of the line at the end of the step */
     for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
         const double w = pen_width(&s->pen, &strong_font, texts[i]);
@@ -439,28 +403,28 @@ static void paint_saved(const struct scene *s)
     pen_line(&s->pen, x1, y - 5, x1, y + 5, color, 2, false);
 }
 
-static void paint_none(const struct scene *s)
+static void paint_other(const struct scene *s, const struct other *other)
 {
-    const struct lane_style style = none_style(s);
-    const struct trace *t = s->in->unoverlapped;
+    const struct lane_style style = other_style(s);
+    const struct trace *t = other->variant->trace;
+    char step[64];
 
-    if (!s->none.n)
-        return;
-    text_at(s, SIDE, s->none_y + style.lane / 2, &strong_font, ALIGN_LEFT, ROLE_INK, NO_OVERLAP);
-    text_at(s, SIDE, lanes_comm_y(&style, s->none_y) + style.lane / 2, &text_font, ALIGN_LEFT, ROLE_MUTED,
+    text_at(s, SIDE, other->y + style.lane / 2, &strong_font, ALIGN_LEFT, ROLE_INK, other->name);
+    text_at(s, SIDE, lanes_comm_y(&style, other->y) + style.lane / 2, &text_font, ALIGN_LEFT, ROLE_MUTED,
             !t->simulated             ? "measured"
             : s->in->trace->simulated ? "simulated"
                                       : "predicted");
-    lanes_paint(&s->pen, &s->axis, &t->t, &s->none.rows[0], &style, s->none_y);
-    paint_exposed(s, &s->none.rows[0], s->in->unoverlapped_analysis, &style, s->none_y, ROLE_MUTED);
-    paint_saved(s);
+    lanes_paint(&s->pen, &s->axis, &t->t, &other->rows.rows[0], &style, other->y);
+    step_text(&other->rows, step);
+    paint_beside(s, other->rows.span_ns, other->y + style.lane / 2, ROLE_MUTED, step);
+    paint_exposed(s, &other->rows.rows[0], other->variant->analysis, &style, other->y, ROLE_MUTED);
 }
 
 static void paint(const struct scene *s)
 {
     const struct pen *p = &s->pen;
     const double width = p->width - 2 * SIDE;
-    g_autofree char *title = headline(s);
+    g_autofree char *title = words_headline(p, s->in, &title_font, width);
 
     pen_box(p, 0, 0, p->width, p->height, palette_color(ROLE_BACKGROUND));
     text_at(s, SIDE, TITLE_HEIGHT / 2 + 3, &title_font, ALIGN_LEFT, ROLE_INK, title);
@@ -471,7 +435,10 @@ static void paint(const struct scene *s)
     for (uint32_t i = 0; i < s->shown; i++)
         paint_rank(s, i);
     paint_hidden(s);
-    paint_none(s);
+    for (uint32_t i = 0; i < s->n_others; i++)
+        paint_other(s, &s->others[i]);
+    if (s->n_others)
+        paint_saved(s);
     const unsigned lines = g_strv_length(s->caption);
     for (unsigned i = 0; i < lines; i++)
         text_at(s, SIDE, p->height - FOOT - CAPTION_LINE * (lines - i - 0.5), &text_font, ALIGN_LEFT,
@@ -498,21 +465,24 @@ static bool draw_timeline(const struct figure_input *in, const struct figure_opt
     if (!drawable(in, error))
         return false;
     s.comm = rows_communicate(in->trace, in->analysis->median_step);
-    s.caption = caption(&s.pen, in, o);
+    s.caption = words_caption(&s.pen, in, o, &text_font, width);
     const double legend = LEGEND_LINE * legend_paint(&s.pen, LEGEND_ALL, 0, 0, width, LEGEND_LINE, false);
-    bool none = compares(&s), ok = divide_height(&s, legend, &none);
+    list_others(&s);
+    bool ok = divide_height(&s, legend);
     if (!ok)
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                     "figure timeline: %.0f x %.0f px leave no room for a lane; use a higher canvas", o->width,
                     o->height);
-    ok = ok && collect(&s, none, error);
+    ok = ok && collect(&s, error);
     if (ok) {
-        place_rows(&s, legend, s.none.n > 0);
+        place_rows(&s, legend);
         place_columns(&s);
         paint(&s);
     }
     rows_release(&s.ranks);
-    rows_release(&s.none);
+    while (s.n_others)
+        drop_last_other(&s);
+    g_free(s.others);
     g_strfreev(s.caption);
     return ok;
 }
