@@ -72,12 +72,14 @@ static uint64_t mib(const struct options *o, enum option_id id, uint64_t fallbac
     return o->given[id] ? (uint64_t)floor(option_number(o, id, 0) * 1048576) : fallback;
 }
 
-static unsigned overlap_find(const char *name)
+static bool pick_overlap(const char *word, uint8_t *overlap, GError **error)
 {
-    unsigned overlap = 0;
-    while (overlap < OVERLAPS && strcmp(name, overlap_name(overlap)))
-        overlap++;
-    return overlap;
+    for (uint8_t i = 0; i < OVERLAPS; i++)
+        if (!strcmp(word, overlap_name(i))) {
+            *overlap = i;
+            return true;
+        }
+    return unknown(error, OPTION_OVERLAP, word, "none, backward or optimizer");
 }
 
 /* "none,backward": each once. */
@@ -86,15 +88,14 @@ static bool pick_overlaps(struct job *job, const struct options *o, GError **err
     const char *list = option_text(o, OPTION_OVERLAP, overlap_name(OVERLAP_BACKWARD));
     g_auto(GStrv) names = g_strsplit(list, ",", -1);
     for (unsigned i = 0; names[i]; i++) {
-        unsigned overlap = overlap_find(names[i]);
-        if (overlap == OVERLAPS)
-            return unknown(error, OPTION_OVERLAP, list,
-                           "none, backward or optimizer, or several of them with commas");
-        if (memchr(job->overlaps, (int)overlap, job->n_overlaps)) {
+        uint8_t overlap;
+        if (!pick_overlap(names[i], &overlap, error))
+            return false;
+        if (memchr(job->overlaps, overlap, job->n_overlaps)) {
             g_set_error(error, OPTION_ERROR, 0, "--overlap names '%s' twice: leave one out", names[i]);
             return false;
         }
-        job->overlaps[job->n_overlaps++] = (uint8_t)overlap;
+        job->overlaps[job->n_overlaps++] = overlap;
     }
     job->shape.overlap = job->overlaps[job->n_overlaps - 1];
     return true;
@@ -117,6 +118,44 @@ static bool check_shapes(const struct job *job, GError **error)
     return true;
 }
 
+static bool pick_optimizer(struct job *job, const struct options *o, GError **error)
+{
+    const char *name = option_text(o, OPTION_OPTIMIZER, optimizer_name(OPTIMIZER_SGD));
+    bool adam = !strcmp(name, optimizer_name(OPTIMIZER_ADAM));
+    if (!adam && strcmp(name, optimizer_name(OPTIMIZER_SGD)))
+        return unknown(error, OPTION_OPTIMIZER, name, "sgd or adam");
+    if (adam && o->given[OPTION_MOMENTUM]) {
+        g_set_error(error, OPTION_ERROR, 0, "--%s belongs to --%s sgd; adam has its own: leave it out",
+                    option_name(OPTION_MOMENTUM), option_name(OPTION_OPTIMIZER));
+        return false;
+    }
+    job->momentum = option_number(o, OPTION_MOMENTUM, 0);
+    job->lr = option_number(o, OPTION_LR, adam ? 1e-3 : 0.1);
+    job->clip_norm = option_number(o, OPTION_CLIP_GRAD_NORM, 0);
+    job->shape.optimizer = adam ? OPTIMIZER_ADAM : job->momentum > 0 ? OPTIMIZER_MOMENTUM : OPTIMIZER_SGD;
+    job->shape.clip = job->clip_norm > 0;
+    return true;
+}
+
+/* auto is what costs least on the busiest link. */
+static bool pick_algo(struct job *job, const struct options *o, GError **error)
+{
+    const char *text = option_text(o, OPTION_ALLREDUCE, "auto");
+    g_autoptr(GString) names = g_string_new("auto");
+    job->shape.algo = ALLREDUCE_RING;
+    if (!strcmp(text, "auto"))
+        return true;
+    for (unsigned algo = ALLREDUCE_RING; algo < ALLREDUCES; algo++) {
+        if (!(job->engine->algos & 1u << algo))
+            continue;
+        job->shape.algo = (uint8_t)algo;
+        if (!strcmp(text, allreduce_name(algo)))
+            return true;
+        g_string_append_printf(names, ", %s", allreduce_name(algo));
+    }
+    return unknown(error, OPTION_ALLREDUCE, text, names->str);
+}
+
 /* Defaults of design: two to four ranks on CPU cores, four simulated; 4 samples a rank on CPU, else 32. */
 static bool pick_shape(struct job *job, const struct options *o, GError **error)
 {
@@ -129,11 +168,11 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
     s->bucket_bytes = mib(o, OPTION_BUCKET_MB, BUCKET_BYTES_DEFAULT);
     s->first_bucket_bytes =
         mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
-    const char *algo = option_text(o, OPTION_ALLREDUCE, "auto");
-    if (strcmp(algo, "auto") && strcmp(algo, allreduce_name(ALLREDUCE_RING)))
-        return unknown(error, OPTION_ALLREDUCE, algo, "auto or ring");
-    s->algo = ALLREDUCE_RING;
-    return pick_overlaps(job, o, error) && check_shapes(job, error);
+    s->accumulate = option_number(o, OPTION_ACCUMULATE, 1);
+    s->bucket_view = o->given[OPTION_GRADIENT_AS_BUCKET_VIEW];
+    s->first_iteration = o->given[OPTION_FIRST_ITERATION];
+    return pick_overlaps(job, o, error) && pick_optimizer(job, o, error) && pick_algo(job, o, error) &&
+           check_shapes(job, error);
 }
 
 static bool pick_prices(struct job *job, const struct options *o, GError **error)

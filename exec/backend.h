@@ -35,6 +35,8 @@ struct backend_ops {
     /* Blocks until every lane has run all it was given, or *cancel asks to stop, as above. */
     bool (*sync)(void *backend, GError **);
     void *(*cell)(void *backend, uint32_t value); /* memory of a value; host-readable; only between steps */
+    /* How many bytes of a range of a rank's arena lie in memory that was touched; only between steps. */
+    uint64_t (*touched)(void *backend, uint32_t rank, uint64_t offset, uint64_t bytes);
     void (*abort)(void *backend); /* makes every lane drop what is left; only close may follow */
     void (*close)(void *backend);
 };

@@ -28,7 +28,7 @@ struct comm {
     atomic_int *stop;
     struct meeting *meetings; /* by gang */
     uint32_t *place;          /* by op: its index in plan->gang_ops */
-    const void **sent;        /* by that index: what the member sends, while the gang meets */
+    void *const **sent; /* by that index: the member's memory, what it sends first, while the gang meets */
 };
 
 static const struct access *access_of(const struct plan *plan, uint32_t op, unsigned i)
@@ -41,25 +41,63 @@ static uint64_t access_bytes(const struct plan *plan, uint32_t op, unsigned i)
     return plan->values[access_of(plan, op, i)->value].bytes;
 }
 
-static uint32_t peer_of(const struct gang *gang, uint32_t member)
+static bool is_exchange(unsigned kind)
 {
-    return gang->first + (member - gang->first + gang->n - gang->shift % gang->n) % gang->n;
+    return kind == OP_EXCHANGE || kind == OP_EXCHANGE_ADD;
+}
+
+static bool adds(unsigned kind)
+{
+    return kind == OP_EXCHANGE_ADD || kind == OP_RECV_ADD;
+}
+
+static uint32_t count_accesses(const struct plan *plan, uint32_t op)
+{
+    return plan->ops[op + 1].first_access - plan->ops[op].first_access;
+}
+
+/* Whom a member receives from; of a sender, its receiver. */
+static uint32_t peer_of(const struct plan *plan, const struct gang *gang, uint32_t member)
+{
+    uint32_t back = is_exchange(plan->ops[plan->gang_ops[member]].tag.kind) ? gang->shift % gang->n : 1;
+    return gang->first + (member - gang->first + gang->n - back) % gang->n;
+}
+
+/* Piece i of what the op receives goes to access first + i. */
+struct received {
+    uint32_t first, n;
+};
+
+static struct received received_by(const struct plan *plan, uint32_t op)
+{
+    unsigned kind = plan->ops[op].tag.kind;
+    if (is_exchange(kind))
+        return (struct received){1, 1};
+    return (struct received){0, kind == OP_SEND ? 0 : count_accesses(plan, op)};
+}
+
+static const char *find_problem(const struct plan *plan, uint32_t op, uint32_t peer, size_t elem_bytes)
+{
+    unsigned kind = plan->ops[op].tag.kind;
+    if (!is_exchange(kind) && kind != OP_SEND && kind != OP_RECV && kind != OP_RECV_ADD)
+        return "has no implementation on CPU cores; lower it to hops";
+    if (is_exchange(kind) && (count_accesses(plan, op) != 2 || count_accesses(plan, peer) != 2))
+        return "needs a range that is sent and one that is received";
+    struct received r = received_by(plan, op);
+    for (uint32_t i = 0; i < r.n; i++) {
+        if (access_bytes(plan, op, r.first + i) != access_bytes(plan, peer, i))
+            return "receives another number of bytes than its peer sends";
+        if (adds(kind) && access_bytes(plan, op, r.first + i) % elem_bytes)
+            return "adds a part of an element";
+    }
+    return NULL;
 }
 
 static bool check_member(const struct plan *plan, const struct gang *gang, uint32_t member, size_t elem_bytes,
                          GError **error)
 {
-    uint32_t op = plan->gang_ops[member], peer = plan->gang_ops[peer_of(gang, member)];
-    const char *problem = NULL;
-    if (plan->ops[op].tag.kind != OP_EXCHANGE && plan->ops[op].tag.kind != OP_EXCHANGE_ADD)
-        problem = "has no implementation on CPU cores; lower it to a ring";
-    else if (plan->ops[op + 1].first_access - plan->ops[op].first_access != 2 ||
-             plan->ops[peer + 1].first_access - plan->ops[peer].first_access != 2)
-        problem = "needs a range that is sent and one that is received";
-    else if (access_bytes(plan, op, 1) != access_bytes(plan, peer, 0))
-        problem = "receives another number of bytes than its peer sends";
-    else if (access_bytes(plan, op, 1) % elem_bytes)
-        problem = "receives a part of an element";
+    uint32_t op = plan->gang_ops[member], peer = plan->gang_ops[peer_of(plan, gang, member)];
+    const char *problem = find_problem(plan, op, peer, elem_bytes);
     if (!problem)
         return true;
     g_autofree char *text = plan_op_text(plan, op);
@@ -80,7 +118,7 @@ struct comm *comm_open(const struct plan *plan, const struct k_table *k, double 
     *comm = (struct comm){.plan = plan, .k = k, .stop = stop};
     comm->meetings = g_new0(struct meeting, plan->n_gangs);
     comm->place = g_new(uint32_t, plan->n_ops);
-    comm->sent = g_new0(const void *, plan->n_gang_ops);
+    comm->sent = g_new0(void *const *, plan->n_gang_ops);
     for (uint32_t i = 0; i < plan->n_gangs; i++) {
         struct meeting *m = &comm->meetings[i];
         pthread_mutex_init(&m->lock, NULL);
@@ -136,6 +174,18 @@ static bool sleep_until(const struct comm *comm, int64_t until_ns)
     return true;
 }
 
+static void receive(const struct comm *comm, uint32_t op, void *const *from, void *const *mem)
+{
+    struct received r = received_by(comm->plan, op);
+    for (uint32_t i = 0; i < r.n; i++) {
+        uint64_t bytes = access_bytes(comm->plan, op, r.first + i);
+        if (adds(comm->plan->ops[op].tag.kind))
+            comm->k->add(NULL, bytes / comm->k->elem_bytes, from[i], mem[r.first + i]);
+        else if (bytes)
+            memcpy(mem[r.first + i], from[i], bytes);
+    }
+}
+
 int64_t comm_gang(struct comm *comm, uint32_t op, void *const *mem, int64_t ready_ns)
 {
     const struct plan *plan = comm->plan;
@@ -143,15 +193,10 @@ int64_t comm_gang(struct comm *comm, uint32_t op, void *const *mem, int64_t read
     const struct gang *gang = &plan->gangs[tag->gang];
     struct meeting *m = &comm->meetings[tag->gang];
     int64_t begin_ns = ready_ns;
-    comm->sent[comm->place[op]] = mem[0];
+    comm->sent[comm->place[op]] = mem;
     if (!meet(comm, m, &m->begin, gang->n, &begin_ns))
         return -1;
-    const void *from = comm->sent[peer_of(gang, comm->place[op])];
-    uint64_t bytes = access_bytes(plan, op, 1);
-    if (tag->kind == OP_EXCHANGE_ADD)
-        comm->k->add(NULL, bytes / comm->k->elem_bytes, from, mem[1]);
-    else if (bytes)
-        memcpy(mem[1], from, bytes);
+    receive(comm, op, comm->sent[peer_of(plan, gang, comm->place[op])], mem);
     int64_t end_ns = clock_ns();
     if (!meet(comm, m, &m->end, gang->n, &end_ns))
         return -1;

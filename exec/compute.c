@@ -47,6 +47,15 @@ static int optimize(const struct compute *c, void *stream, uint32_t op, uint32_t
     return status;
 }
 
+/* All but the last are added up there. */
+static int sum(const struct compute *c, void *stream, uint32_t op, void *const *mem)
+{
+    const struct plan *plan = c->plan;
+    const uint32_t first = plan->ops[op].first_access, n = plan->ops[op + 1].first_access - first - 1;
+    const uint64_t bytes = plan->values[plan->accesses[first + n].value].bytes;
+    return c->k->sum(stream, n, bytes / c->k->elem_bytes, (const void *const *)mem, mem[n]);
+}
+
 struct samples compute_samples(const struct plan *plan, uint32_t id)
 {
     const struct op *op = &plan->ops[id];
@@ -116,6 +125,8 @@ int compute_op(const struct compute *c, void *stream, uint32_t id, uint32_t step
         return copy_pairs(c, stream, id, c->plan->rank_share[c->plan->t.lanes[op->lane].rank], mem);
     case OP_UNPACK:
         return copy_pairs(c, stream, id, 1, mem);
+    case OP_SUM:
+        return sum(c, stream, id, mem);
     case OP_NORM:
         return norm(c, stream, id, mem);
     case OP_OPTIM:

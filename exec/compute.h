@@ -1,4 +1,4 @@
-/* exec/compute.h -- an op of a compute or copy lane as calls of kernels, whatever the device.
+/* exec/compute.h -- an op that is no member of a gang as calls of kernels, whatever the device.
  * layers.c holds the forward and backward of every layer kind of plan/layer.def; this dispatches on the op's
  * kind. */
 #ifndef EXEC_COMPUTE_H

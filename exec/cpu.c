@@ -73,7 +73,8 @@ const struct engine cpu_engine = {
     .summary = "trains on this machine's CPU cores, a thread per lane",
     .real = true,
     .probe = probe,
-    .algos = 1u << ALLREDUCE_RING,
+    .algos = 1u << ALLREDUCE_RING | 1u << ALLREDUCE_TREE | 1u << ALLREDUCE_REDUCE_BROADCAST |
+             1u << ALLREDUCE_ALL_TO_ALL,
     .extra_bytes = cpu_extra_bytes,
     .run = run_plan,
 };

@@ -241,13 +241,9 @@ static void begin_trace(struct walk *w)
     w->loss_share = loss_shares(plan);
     if (w->loss_share)
         trace->loss = g_new0(double, w->run->steps);
-    trace->n_memory = VALUE_CLASSES;
-    trace->memory_names = g_new(char *, VALUE_CLASSES);
-    for (unsigned i = 0; i < VALUE_CLASSES; i++)
-        trace->memory_names[i] = g_strdup(value_class_name(i));
-    trace->memory_bytes = g_new(uint64_t, (size_t)plan->t.n_ranks * VALUE_CLASSES);
-    for (uint32_t i = 0; i < plan->t.n_ranks; i++)
-        plan_memory(plan, i, trace->memory_bytes + (size_t)i * VALUE_CLASSES);
+    uint64_t *bytes = g_new(uint64_t, (size_t)plan->t.n_ranks * VALUE_CLASSES);
+    plan_memory(plan, bytes, NULL);
+    trace_memory(trace, VALUE_CLASSES, value_class_name, bytes);
 }
 
 /* FNV-1a by words of 8 bytes, the rest by bytes. */
@@ -285,11 +281,33 @@ static void hash_weights(struct walk *w)
         g_free(hash);
 }
 
+/* Of what is alive at the peak each class counts the bytes that were touched. */
+static void measure_memory(struct walk *w)
+{
+    const struct plan *plan = w->plan;
+    struct trace *trace = w->trace;
+    g_autofree uint64_t *bytes = g_new(uint64_t, (size_t)plan->t.n_ranks * VALUE_CLASSES);
+    g_autofree bool *at_peak = g_new(bool, (size_t)plan->n_values + 1);
+    plan_memory(plan, bytes, at_peak);
+    trace->memory_touched = g_new0(uint64_t, (size_t)plan->t.n_ranks * VALUE_CLASSES);
+    trace->memory_measured = g_new(uint64_t, plan->t.n_ranks);
+    for (uint32_t i = 0; i < plan->n_values; i++) {
+        const struct value *v = &plan->values[i];
+        if (at_peak[i])
+            trace->memory_touched[(size_t)v->rank * VALUE_CLASSES + v->cls] +=
+                w->ops->touched(w->backend, v->rank, plan->place[i], v->bytes);
+    }
+    for (uint32_t rank = 0; rank < plan->t.n_ranks; rank++)
+        trace->memory_measured[rank] = w->ops->touched(w->backend, rank, 0, plan->arena_bytes[rank]);
+}
+
 static void end_trace(struct walk *w)
 {
     w->trace->cancelled = cancelled(w->run);
-    if (!w->trace->cancelled)
+    if (!w->trace->cancelled) {
         hash_weights(w);
+        measure_memory(w);
+    }
     trace_finish(w->trace);
 }
 

@@ -166,12 +166,14 @@ static bool check_accesses(struct hazards *h, uint32_t id)
     return true;
 }
 
-bool seal_hazards(const struct plan *plan, const struct chains *chains, GError **error)
+bool seal_hazards(struct plan *plan, const struct chains *chains, GError **error)
 {
     g_autofree uint32_t *first = g_new(uint32_t, (gsize)plan->n_values + 1);
     g_autofree uint32_t *last = g_new(uint32_t, (gsize)plan->n_values + 1);
-    g_autofree uint32_t *clocks = g_new(uint32_t, (gsize)plan->n_ops * chains->slots + 1);
-    struct hazards h = {plan, chains, {first, last, NULL, NULL}, clocks, error};
+    g_free(plan->clocks);
+    plan->clocks = g_new(uint32_t, (gsize)plan->n_ops * chains->slots + 1);
+    plan->clock_slots = chains->slots;
+    struct hazards h = {plan, chains, {first, last, NULL, NULL}, plan->clocks, error};
     gsize n = cut_roots(plan, &h.seg);
     g_autofree uint32_t *writer = g_new(uint32_t, n + 1), *readers = g_new(uint32_t, n * chains->slots + 1);
     h.seg.writer = writer;

@@ -1,25 +1,29 @@
+#include "plan/lower.h"
+
 #include "plan/gangs.h"
 
-/* Of a value of `from`: the view of its first chunk, and how many there are; 0 where there are none yet. */
-struct chunks {
-    uint32_t first, n;
-};
-
-struct lower {
-    const struct plan *from;
-    struct plan *to;
-    struct gang *gangs; /* of `from`, gathered */
-    uint32_t *gang_ops;
-    uint32_t *gang_ids; /* of `to`: of a ring's first hop, or of the gang itself */
-    uint32_t *op_ids;   /* of `to`: the op or its last hop; OP_NONE for one that vanished */
-    struct chunks *chunks;
-    enum allreduce algo;
-    size_t elem_bytes;
-};
-
-static bool is_lowered(const struct lower *l, const struct op *op)
+static const struct lowering *lowering_of(enum allreduce algo, unsigned kind)
 {
-    return l->algo == ALLREDUCE_RING && op->tag.kind == OP_ALLREDUCE && op->tag.gang != OP_NONE;
+    static const struct lowering *const all[ALLREDUCES] = {
+        [ALLREDUCE_RING] = &lower_ring,
+        [ALLREDUCE_TREE] = &lower_tree,
+        [ALLREDUCE_REDUCE_BROADCAST] = &lower_reduce_broadcast,
+        [ALLREDUCE_ALL_TO_ALL] = &lower_all_to_all,
+    };
+    if (algo == ALLREDUCE_WHOLE)
+        return NULL;
+    return kind == OP_ALLREDUCE ? all[algo] : kind == OP_BROADCAST ? &lower_broadcast : NULL;
+}
+
+static const struct lowering *lowering_of_op(const struct lower *l, const struct op *op)
+{
+    return op->tag.gang == OP_NONE ? NULL : lowering_of(l->algo, op->tag.kind);
+}
+
+uint64_t plan_lowered_ops(enum allreduce algo, uint32_t ranks)
+{
+    const struct lowering *lowering = lowering_of(algo, OP_ALLREDUCE);
+    return lowering ? lowering->ops(ranks) : ranks;
 }
 
 static void copy_values(struct lower *l)
@@ -32,6 +36,12 @@ static void copy_values(struct lower *l)
         else
             plan_add_view(l->to, v->root, v->offset, v->bytes);
     }
+    for (uint32_t i = 0; i < from->n_ops; i++)
+        if (from->ops[i].tag.kind == OP_ALLREDUCE)
+            l->scratch_bytes =
+                MAX(l->scratch_bytes, from->values[from->accesses[from->ops[i].first_access].value].bytes);
+    for (uint32_t i = 0; i < from->t.n_ranks; i++)
+        l->scratch[i] = OP_NONE;
 }
 
 static void add_gangs(struct lower *l)
@@ -39,12 +49,14 @@ static void add_gangs(struct lower *l)
     const struct plan *from = l->from;
     for (uint32_t g = 0; g < from->n_gangs; g++) {
         const struct gang *gang = &l->gangs[g];
+        const struct lowering *lowering =
+            gang->n ? lowering_of_op(l, &from->ops[l->gang_ops[gang->first]]) : NULL;
         l->gang_ids[g] = l->to->n_gangs;
-        if (gang->n == 0 || !is_lowered(l, &from->ops[l->gang_ops[gang->first]]))
+        if (!lowering)
             plan_add_gang(l->to, from->gangs[g].shift);
         else
-            for (uint32_t hop = 0; hop < 2 * (gang->n - 1); hop++)
-                plan_add_gang(l->to, 1);
+            for (uint32_t i = 0; i < lowering->gangs(gang->n); i++)
+                plan_add_gang(l->to, lowering->shift ? lowering->shift(i) : 0);
     }
 }
 
@@ -65,60 +77,72 @@ static void add_deps(struct lower *l, const struct op *op)
         add_dep(l, l->from->deps[i]);
 }
 
-/* Chunk c of n as views; floor(c e / n) without the product's overflow. */
-static void add_chunks(struct lower *l, uint32_t value, uint32_t n)
+void lower_hop(struct lower *l, const struct part *part, const struct hop *hop)
 {
-    const struct value v = l->to->values[value];
-    uint64_t elems = v.bytes / l->elem_bytes, at = 0;
-    l->chunks[value] = (struct chunks){l->to->n_values, n};
-    for (uint32_t c = 1; c <= n; c++) {
-        uint64_t end = elems / n * c + elems % n * c / n;
-        plan_add_view(l->to, v.root, v.offset + at * l->elem_bytes, (end - at) * l->elem_bytes);
-        at = end;
-    }
+    uint32_t id = (uint32_t)(part->op - l->from->ops);
+    struct op_tag tag = part->op->tag;
+    tag.kind = hop->kind;
+    tag.algo = (uint8_t)part->algo;
+    tag.hop = (uint16_t)hop->number;
+    tag.chunk = (uint16_t)hop->chunk;
+    tag.gang = hop->gang == OP_NONE ? OP_NONE : l->gang_ids[part->op->tag.gang] + hop->gang;
+    tag.bytes = hop->bytes;
+    struct cost_key key = hop->cost;
+    key.algo = tag.algo;
+    bool first = l->op_ids[id] == OP_NONE;
+    l->op_ids[id] = plan_add_op(l->to, part->op->lane, &tag, plan_add_cost(l->to, &key));
+    if (first)
+        add_deps(l, part->op);
 }
 
-/* Hop h < n-1 reduces: member i sends chunk i-h and adds to chunk i-h-1, so that in the end it owns chunk
- * i+1.  The n-1 hops after that pass the owned chunks on: member i sends i+1 first, which is i-h again. */
-static void add_hop(struct lower *l, const struct op *op, uint32_t n, uint32_t member, uint32_t hop)
+/* A sender takes as long as its receiver does, and only the receiver knows whether something is added: both
+ * have its key. */
+void lower_pair(struct lower *l, const struct part *part, enum op_kind kind, enum op_kind receiver,
+                uint32_t number, uint32_t gang)
 {
-    bool reduces = hop < n - 1;
-    uint32_t sent = (member + 2 * n - hop) % n, received = (sent + n - 1) % n;
-    uint32_t views = l->chunks[l->from->accesses[op->first_access].value].first;
-    struct op_tag tag = op->tag;
-    tag.kind = reduces ? OP_EXCHANGE_ADD : OP_EXCHANGE;
-    tag.algo = ALLREDUCE_RING;
-    tag.hop = (uint16_t)hop;
-    tag.chunk = (uint16_t)received;
-    tag.gang = l->gang_ids[op->tag.gang] + hop;
-    tag.bytes = l->to->values[views + sent].bytes;
-    struct cost_key key = {.bytes = tag.bytes, .members = (uint16_t)n, .kind = tag.kind, .algo = tag.algo};
-    plan_add_op(l->to, op->lane, &tag, plan_add_cost(l->to, &key));
-    if (hop == 0)
-        add_deps(l, op);
-    plan_access(l->to, views + sent, ACCESS_READ);
-    plan_access(l->to, views + received, reduces ? ACCESS_UPDATE : ACCESS_WRITE);
+    struct hop hop = {.kind = (uint8_t)kind,
+                      .number = number,
+                      .gang = gang,
+                      .bytes = part->bytes,
+                      .cost = {.kind = (uint8_t)receiver, .members = 2, .bytes = part->bytes}};
+    lower_hop(l, part, &hop);
+    for (uint32_t i = part->op->first_access; i < part->op[1].first_access; i++)
+        plan_access(l->to, l->from->accesses[i].value,
+                    kind == OP_SEND   ? ACCESS_READ
+                    : kind == OP_RECV ? ACCESS_WRITE
+                                      : ACCESS_UPDATE);
 }
 
-static bool lower_op(struct lower *l, uint32_t id, GError **error)
+uint32_t lower_pair_gangs(uint32_t n)
+{
+    return 2 * (n - 1);
+}
+
+uint64_t lower_pair_ops(uint32_t n)
+{
+    return 4 * ((uint64_t)n - 1);
+}
+
+static bool lower_op(struct lower *l, const struct lowering *lowering, uint32_t id, GError **error)
 {
     const struct op *op = &l->from->ops[id];
     const struct gang *gang = &l->gangs[op->tag.gang];
-    uint32_t value = l->from->accesses[op->first_access].value, member = 0;
-    if (l->from->values[value].bytes % l->elem_bytes) {
+    struct part part = {.op = op, .n = gang->n, .algo = lowering->algo};
+    part.value = l->from->accesses[op->first_access].value;
+    for (uint32_t i = op->first_access; i < op[1].first_access; i++)
+        part.bytes += l->from->values[l->from->accesses[i].value].bytes;
+    if (op->tag.kind == OP_ALLREDUCE && part.bytes % l->elem_bytes) {
         g_autofree char *text = plan_op_text(l->from, id);
         g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
                     "%s reduces %" G_GUINT64_FORMAT " bytes, no whole number of elements of %u", text,
-                    l->from->values[value].bytes, (unsigned)l->elem_bytes);
+                    part.bytes, (unsigned)l->elem_bytes);
         return false;
     }
-    while (l->gang_ops[gang->first + member] != id)
-        member++;
-    if (gang->n > 1 && l->chunks[value].n != gang->n)
-        add_chunks(l, value, gang->n);
-    for (uint32_t hop = 0; hop < 2 * (gang->n - 1); hop++)
-        add_hop(l, op, gang->n, member, hop);
-    l->op_ids[id] = gang->n > 1 ? l->to->n_ops - 1 : OP_NONE;
+    while (l->gang_ops[gang->first + part.member] != id)
+        part.member++;
+    l->op_ids[id] = OP_NONE;
+    if (part.n > 1)
+        lowering->add(l, &part);
     return true;
 }
 
@@ -134,8 +158,7 @@ static void copy_op(struct lower *l, uint32_t id)
         plan_access(l->to, l->from->accesses[i].value, l->from->accesses[i].mode);
 }
 
-bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t elem_bytes, struct plan *to,
-                          GError **error)
+static void copy_tables(const struct plan *from, struct plan *to)
 {
     plan_init(to);
     tables_release(&to->t);
@@ -143,26 +166,48 @@ bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t e
     to->n_colls = from->n_colls;
     to->rank_share = g_memdup2(from->rank_share, from->t.n_ranks * sizeof *from->rank_share);
     to->rank_rows = g_memdup2(from->rank_rows, from->t.n_ranks * sizeof *from->rank_rows);
-    to->n_micro = from->n_micro;
     to->micro_rows =
-        g_memdup2(from->micro_rows, (size_t)from->t.n_ranks * from->n_micro * sizeof *from->micro_rows);
+        g_memdup2(from->micro_rows, (gsize)from->t.n_ranks * from->n_micro * sizeof *from->micro_rows);
+    to->n_micro = from->n_micro;
     to->optimizer = from->optimizer;
-    g_autofree struct gang *gangs = g_new(struct gang, from->n_gangs + 1);
-    g_autofree uint32_t *gang_ops = g_new(uint32_t, from->n_ops + 1),
-                        *op_ids = g_new(uint32_t, from->n_ops + 1),
-                        *gang_ids = g_new(uint32_t, from->n_gangs + 1);
-    g_autofree struct chunks *chunks = g_new0(struct chunks, from->n_values + 1);
-    struct lower l = {from, to, gangs, gang_ops, gang_ids, op_ids, chunks, algo, elem_bytes};
+}
+
+static bool lower_ops(struct lower *l, GError **error)
+{
+    for (uint32_t i = 0; i < l->from->n_ops; i++) {
+        const struct lowering *lowering = lowering_of_op(l, &l->from->ops[i]);
+        if (!lowering)
+            copy_op(l, i);
+        else if (!lower_op(l, lowering, i, error))
+            return false;
+    }
+    return true;
+}
+
+bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t elem_bytes, struct plan *to,
+                          GError **error)
+{
+    copy_tables(from, to);
+    g_autofree struct gang *gangs = g_new(struct gang, (gsize)from->n_gangs + 1);
+    g_autofree uint32_t *gang_ops = g_new(uint32_t, (gsize)from->n_ops + 1),
+                        *op_ids = g_new(uint32_t, (gsize)from->n_ops + 1),
+                        *gang_ids = g_new(uint32_t, (gsize)from->n_gangs + 1),
+                        *scratch = g_new(uint32_t, (gsize)from->t.n_ranks + 1);
+    g_autofree struct chunks *chunks = g_new0(struct chunks, (gsize)from->n_values + 1);
+    struct lower l = {.from = from,
+                      .to = to,
+                      .algo = algo,
+                      .elem_bytes = elem_bytes,
+                      .gangs = gangs,
+                      .gang_ops = gang_ops,
+                      .gang_ids = gang_ids,
+                      .op_ids = op_ids,
+                      .chunks = chunks,
+                      .scratch = scratch};
     gangs_gather(from, gangs, gang_ops);
     copy_values(&l);
     add_gangs(&l);
-    bool ok = true;
-    for (uint32_t i = 0; i < from->n_ops && ok; i++) {
-        if (is_lowered(&l, &from->ops[i]))
-            ok = lower_op(&l, i, error);
-        else
-            copy_op(&l, i);
-    }
+    bool ok = lower_ops(&l, error);
     if (!ok)
         plan_release(to);
     return ok;

@@ -16,17 +16,18 @@ static struct ddp_packing packing(const struct shape *shape)
 static bool check_count(const struct shape *shape, GError **error)
 {
     struct ddp_packing p = packing(shape);
-    uint64_t buckets = p.n_buckets, layers = shape->model->n_layers, micro = MAX(shape->accumulate, 1);
-    uint64_t hops = shape->algo == ALLREDUCE_WHOLE ? 1 : 2 * (uint64_t)shape->ranks;
+    uint64_t buckets = p.n_buckets, layers = shape->model->n_layers, micro = MAX(shape->accumulate, 1),
+             broadcasts = 0;
     ddp_packing_release(&p);
-    if (shape->first_iteration) { /* the broadcasts */
+    if (shape->first_iteration) {
         p = ddp_pack_in_order(shape, DDP_BROADCAST_BYTES);
-        buckets += p.n_buckets + 2;
+        broadcasts = p.n_buckets + 2;
         ddp_packing_release(&p);
     }
     /* A layer packs into each bucket that it touches, and neighbours share at most one.  A bucket is copied
-     * out and stepped, then norm and optimizer. */
-    uint64_t ops = shape->ranks * (micro * (2 * layers + 2) + layers + buckets * (3 + hops) + 2);
+     * in and out and stepped, then norm and optimizer. */
+    uint64_t ops = shape->ranks * (micro * (2 * layers + 2) + layers + 3 * buckets + 2) +
+                   (buckets + broadcasts) * plan_lowered_ops(shape->algo, shape->ranks);
     if (ops <= OPS_MAX)
         return true;
     g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,

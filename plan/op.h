@@ -45,7 +45,7 @@ struct op_tag {
     uint32_t step;           /* step inside the plan; in a trace, the measured step, from 0 */
     uint32_t gang;           /* rendezvous: ops of one gang start and end together */
     uint32_t coll;           /* the collective before lowering, numbered over the plan */
-    uint64_t bytes;          /* payload that this member sends */
+    uint64_t bytes;          /* payload that this member sends; of RECV and RECV_ADD, receives */
 };
 
 /* One FIFO of one rank.  Ops of a lane run one at a time, in order. */

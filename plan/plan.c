@@ -51,6 +51,7 @@ void plan_release(struct plan *plan)
     g_free(plan->rank_rows);
     g_free(plan->micro_rows);
     g_free(plan->order);
+    g_free(plan->clocks);
     g_free(plan->place);
     g_free(plan->arena_bytes);
     tables_release(&plan->t);

@@ -11,8 +11,9 @@
  * Invariants, proved by plan_seal:
  *  1 a dependency names an op of the same rank that was added before; what crosses ranks is a gang;
  *  2 with each gang contracted to one node and each lane a chain, the graph has no cycle (no deadlock);
- *  3 a gang has at least one member, at most one op a lane and one a rank, all of the same kind; the bytes of their tags
- *    are equal or, in an EXCHANGE gang, those that each member's peer receives;
+ *  3 a gang has at least one member, at most one op a lane and one a rank, all of the same kind, or is a SEND and a RECV
+ *    or RECV_ADD; the bytes of their tags are equal or, in an EXCHANGE gang, those that each member's peer receives, and
+ *    are those of what is sent or received;
  *  4 two accesses of one rank to overlapping bytes of a root, at least one of them a write, are ordered by a path of
  *    ops of that rank;
  *  5 nothing is read before it is written, except values that are live in;
@@ -85,7 +86,7 @@ struct gang {
  *           them; last, when gradients are clipped, read norm.  A piece is a layer, or a parameter where the gradient is
  *           a view of a bucket or the step goes bucket by bucket
  *   BROADCAST  the first member reads, the others write: for each piece one access, the same pieces at every member
- *   SEND    read;  RECV  write;  RECV_ADD  update;  a gang of a sender and a receiver, equal bytes
+ *   SEND    read;  RECV  write;  RECV_ADD  update;  for each piece, the same at the sender and its receiver
  *   SUM     read for each rank, in rank order, then write; what is written may be one of those read
  *   ALLREDUCE  update bucket
  *   EXCHANGE   read the range sent, write the range received;  EXCHANGE_ADD  read ..., update ...
@@ -113,6 +114,9 @@ struct plan {
     uint32_t *micro_rows; /* [rank * n_micro + micro]: samples; chunk_size's rule within the rank's */
     uint8_t optimizer;   /* enum optimizer */
     uint32_t *order;     /* sealed: a topological order of the ops, members of a gang adjacent */
+    /* sealed: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of the op's rank up to which ops come
+     * before it by a path of ops of that rank; 0: none.  On its own lane it is its own place. */
+    uint32_t *clocks, clock_slots;
     uint64_t *place;     /* placed: per root value, offset in its rank's arena (unused for views) */
     uint64_t *arena_bytes; /* placed: per rank */
     bool sealed;
@@ -131,21 +135,42 @@ uint32_t plan_add_op(struct plan *, uint32_t lane, const struct op_tag *, uint32
 void plan_access(struct plan *, uint32_t value, uint8_t mode);
 void plan_dep(struct plan *, uint32_t on);
 
-/* Replaces each ALLREDUCE gang by hops of `algo`, 2(n-1) EXCHANGE gangs of the n ranks for the ring (Thakur et al.
- * 2005; chunk c is bytes [c*len/n, (c+1)*len/n) in whole elements of elem_bytes; member i begins by sending chunk i to
- * member i+1).  Every rank ends with the same bits: a chunk is summed once, in ring order, then copied.  `from` is
- * unsealed, but what its ops name exists; `to` is uninitialised, and on failure nothing is left in it.  A gang of one
- * vanishes into its dependencies; ALLREDUCE_WHOLE copies.  A value that is no whole number of elements is refused. */
+/* Replaces each ALLREDUCE gang of n ranks by hops of `algo`, so that every rank ends with the same bits:
+ *  ring              2(n-1) EXCHANGE gangs of shift 1 (Thakur et al. 2005); chunk c is bytes [c*len/n, (c+1)*len/n) in
+ *                    whole elements of elem_bytes; member i begins by sending chunk i to member i+1.  A chunk is summed
+ *                    once, in ring order, then copied;
+ *  tree              binomial: ceil(log2 n) rounds up to the first member, as many down, of pairs SEND, RECV(_ADD);
+ *  reduce-broadcast  the first member receives and adds the others' buffers in rank order, then sends the sum to each;
+ *  all-to-all        n-1 EXCHANGE gangs of shift 1 to n-1 of whole buffers, into slots of one VALUE_SCRATCH a rank, which
+ *                    its collectives use in turn, then a SUM in rank order.
+ * A BROADCAST gang becomes the way down of the tree, whichever algo.  A hop's tag has the number of the hop or round, and
+ * the chunk that it receives (all-to-all: the member whose buffer it receives); a SEND has the cost key of its receiver.
+ * `from` is unsealed, but what its ops name exists; `to` is uninitialised, and on failure nothing is left in it.  A gang
+ * of one vanishes into its dependencies; ALLREDUCE_WHOLE copies.  A value to be summed that is no whole number of elements
+ * is refused. */
 bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t elem_bytes, struct plan *to, GError **);
+/* Ops that one all-reduce of so many ranks becomes. */
+uint64_t plan_lowered_ops(enum allreduce, uint32_t ranks);
 
 /* Proves the invariants and fills `order` and the gangs.  On failure the error names the first offending op, and is of
  * PLAN_ERROR_INVALID. */
 bool plan_seal(struct plan *, GError **);
 
-/* Fills place and arena_bytes (64-byte aligned).  Separate from sealing: the simulator needs no addresses. */
+/* Fills place and arena_bytes (64-byte aligned; UINT64_MAX: more than that) of a sealed plan.  Separate from sealing: the
+ * simulator needs no addresses.  Two roots share bytes only if every access of one comes before every access of the other
+ * by a path of ops of their rank.  Members of a gang end together, so what peers read of a member is read by then; and
+ * replays are joined per rank, so a last access comes before the next step's first.  Roots that are live in or live out
+ * share with none. */
 void plan_place(struct plan *);
-/* Bytes of rank's values by class, roots only; out has VALUE_CLASSES entries. */
-void plan_memory(const struct plan *, uint32_t rank, uint64_t *out);
+
+/* A value is alive from its first access in the sealed order to its last, both included; one that is live in or live out
+ * always.  plan_memory: bytes by class at the op of each rank where the sum is greatest, the first of these;
+ * out[rank * VALUE_CLASSES + class].  The sum never exceeds arena_bytes.  at_peak[value], unless NULL: whether it is a root that
+ * is alive there.
+ * plan_memory_timeline: the same at each op of one rank, in sealed order: out[i * VALUE_CLASSES + class] at the i-th, whose
+ * id goes to ops[i]; both have room for all of the rank's ops.  Returns how many. */
+void plan_memory(const struct plan *, uint64_t *out, bool *at_peak);
+uint32_t plan_memory_timeline(const struct plan *, uint32_t rank, uint32_t *ops, uint64_t *out);
 
 /* "op 17 (B layer3.attention, rank 1)": how every message names an op.  Caller frees. */
 char *plan_op_text(const struct plan *, uint32_t op);

@@ -69,6 +69,11 @@ static bool check_values(const struct seal *s)
     return true;
 }
 
+static bool is_receiver(unsigned kind)
+{
+    return kind == OP_RECV || kind == OP_RECV_ADD;
+}
+
 static bool check_tag(const struct seal *s, uint32_t id)
 {
     const struct plan *plan = s->plan;
@@ -80,6 +85,8 @@ static bool check_tag(const struct seal *s, uint32_t id)
         return refuse(s, id, "bucket %u, but there are %u", tag->bucket, plan->t.n_buckets);
     if (tag->gang != OP_NONE && tag->gang >= plan->n_gangs)
         return refuse(s, id, "gang %u, but there are %u", tag->gang, plan->n_gangs);
+    if (tag->gang == OP_NONE && (tag->kind == OP_SEND || is_receiver(tag->kind)))
+        return refuse(s, id, "is in no gang, so it has no peer");
     if (tag->coll != OP_NONE && tag->coll >= plan->n_colls)
         return refuse(s, id, "collective %u, but there are %u", tag->coll, plan->n_colls);
     return true;
@@ -126,34 +133,103 @@ static bool check_ops(struct seal *s)
 
 /* --- gangs */
 
-/* What a member of an exchange has its peer send: the range that it writes. */
-static uint64_t received_bytes(const struct plan *plan, const struct op *op)
+static bool is_exchange(unsigned kind)
 {
-    return op[1].first_access - op->first_access == 2
-               ? plan->values[plan->accesses[op->first_access + 1].value].bytes
-               : op->tag.bytes;
+    return kind == OP_EXCHANGE || kind == OP_EXCHANGE_ADD;
+}
+
+static uint32_t count_accesses(const struct op *op)
+{
+    return op[1].first_access - op->first_access;
+}
+
+static uint64_t access_bytes(const struct plan *plan, const struct op *op, uint32_t i)
+{
+    return plan->values[plan->accesses[op->first_access + i].value].bytes;
+}
+
+static bool refuse_bytes(const struct seal *s, uint32_t id, uint64_t bytes, uint32_t peer)
+{
+    return refuse(s, id, "%" G_GUINT64_FORMAT " bytes, but op %u of its gang has %" G_GUINT64_FORMAT, bytes,
+                  peer, s->plan->ops[peer].tag.bytes);
+}
+
+static bool check_exchange(const struct seal *s, const struct gang *gang, uint32_t i)
+{
+    const struct plan *plan = s->plan;
+    const uint32_t *members = &plan->gang_ops[gang->first];
+    const struct op *op = &plan->ops[members[i]];
+    uint32_t peer = members[(i + gang->n - gang->shift % gang->n) % gang->n];
+    bool whole = count_accesses(op) == 2;
+    uint64_t received = whole ? access_bytes(plan, op, 1) : op->tag.bytes;
+    if (plan->ops[peer].tag.bytes != received)
+        return refuse_bytes(s, members[i], received, peer);
+    if (whole && access_bytes(plan, op, 0) != op->tag.bytes)
+        return refuse(s, members[i], "sends another number of bytes than it reads");
+    return true;
+}
+
+/* What is sent in pieces is accessed by every member piece by piece. */
+static bool check_pieces(const struct seal *s, const struct gang *gang, uint32_t i, unsigned mode)
+{
+    const struct plan *plan = s->plan;
+    const uint32_t *members = &plan->gang_ops[gang->first];
+    const struct op *op = &plan->ops[members[i]], *first = &plan->ops[members[0]];
+    uint64_t bytes = 0;
+    if (count_accesses(op) != count_accesses(first))
+        return refuse(s, members[i], "op %u of its gang has another number of pieces", members[0]);
+    for (uint32_t k = 0; k < count_accesses(op); k++) {
+        if (plan->accesses[op->first_access + k].mode != mode)
+            return refuse(s, members[i], "accesses piece %u otherwise than its kind does", k);
+        if (access_bytes(plan, op, k) != access_bytes(plan, first, k))
+            return refuse(s, members[i], "piece %u has other bytes than in op %u of its gang", k, members[0]);
+        bytes += access_bytes(plan, op, k);
+    }
+    if (op->tag.bytes != bytes)
+        return refuse(s, members[i],
+                      "%" G_GUINT64_FORMAT " bytes, but its pieces are %" G_GUINT64_FORMAT " together",
+                      op->tag.bytes, bytes);
+    return true;
+}
+
+static bool check_pair(const struct seal *s, const struct gang *gang, uint32_t i)
+{
+    const struct plan *plan = s->plan;
+    const uint32_t *members = &plan->gang_ops[gang->first];
+    const struct op *op = &plan->ops[members[i]];
+    if (gang->n != 2)
+        return refuse(s, members[i], "its gang has %u ops, not a sender and a receiver", gang->n);
+    unsigned other = plan->ops[members[1 - i]].tag.kind;
+    if (op->tag.kind == OP_SEND ? !is_receiver(other) : other != OP_SEND)
+        return refuse(s, members[i], "its gang has no %s", op->tag.kind == OP_SEND ? "receiver" : "sender");
+    unsigned mode = op->tag.kind == OP_SEND   ? ACCESS_READ
+                    : op->tag.kind == OP_RECV ? ACCESS_WRITE
+                                              : ACCESS_UPDATE;
+    return check_pieces(s, gang, i, mode);
+}
+
+static bool check_alike(const struct seal *s, const struct gang *gang, uint32_t i)
+{
+    const struct plan *plan = s->plan;
+    const uint32_t *members = &plan->gang_ops[gang->first];
+    const struct op *op = &plan->ops[members[i]];
+    if (plan->ops[members[0]].tag.bytes != op->tag.bytes)
+        return refuse_bytes(s, members[i], op->tag.bytes, members[0]);
+    return op->tag.kind != OP_BROADCAST || check_pieces(s, gang, i, i == 0 ? ACCESS_READ : ACCESS_WRITE);
 }
 
 static bool check_member(const struct seal *s, const struct gang *gang, uint32_t i)
 {
     const struct plan *plan = s->plan;
     const uint32_t *members = &plan->gang_ops[gang->first];
-    const struct op *op = &plan->ops[members[i]], *first = &plan->ops[members[0]];
+    unsigned kind = plan->ops[members[i]].tag.kind, first = plan->ops[members[0]].tag.kind;
     if (i > 0 && rank_of(plan, members[i]) == rank_of(plan, members[i - 1]))
         return refuse(s, members[i], "its rank is in its gang twice, the other is op %u", members[i - 1]);
-    if (op->tag.kind != first->tag.kind)
+    if (first == OP_SEND || is_receiver(first))
+        return check_pair(s, gang, i);
+    if (kind != first)
         return refuse(s, members[i], "op %u of its gang is of another kind", members[0]);
-    bool exchange = op->tag.kind == OP_EXCHANGE || op->tag.kind == OP_EXCHANGE_ADD;
-    uint32_t peer = exchange ? members[(i + gang->n - gang->shift % gang->n) % gang->n] : members[0];
-    uint64_t bytes = exchange ? received_bytes(plan, op) : op->tag.bytes;
-    if (plan->ops[peer].tag.bytes != bytes)
-        return refuse(s, members[i],
-                      "%" G_GUINT64_FORMAT " bytes, but op %u of its gang has %" G_GUINT64_FORMAT, bytes,
-                      peer, plan->ops[peer].tag.bytes);
-    if (exchange && op[1].first_access - op->first_access == 2 &&
-        plan->values[plan->accesses[op->first_access].value].bytes != op->tag.bytes)
-        return refuse(s, members[i], "sends another number of bytes than it reads");
-    return true;
+    return is_exchange(kind) ? check_exchange(s, gang, i) : check_alike(s, gang, i);
 }
 
 static bool check_gangs(struct seal *s)
@@ -176,20 +252,28 @@ static bool check_gangs(struct seal *s)
 
 /* --- lanes as chains */
 
-static void link_lanes(const struct plan *plan, struct chains *c)
+uint32_t seal_lane_slots(const struct plan *plan, uint32_t *lane_slot)
 {
     g_autofree uint32_t *rank_lanes = g_new0(uint32_t, plan->t.n_ranks + 1);
+    uint32_t slots = 0;
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
+        lane_slot[i] = rank_lanes[plan->t.lanes[i].rank]++;
+        slots = MAX(slots, lane_slot[i] + 1);
+    }
+    return slots;
+}
+
+static void link_lanes(const struct plan *plan, struct chains *c)
+{
     g_autofree uint32_t *last = g_new(uint32_t, plan->t.n_lanes + 1);
     *c = (struct chains){
         .lane_slot = g_new(uint32_t, plan->t.n_lanes + 1),
         .previous = g_new(uint32_t, plan->n_ops + 1),
         .place = g_new(uint32_t, plan->n_ops + 1),
     };
-    for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
+    c->slots = seal_lane_slots(plan, c->lane_slot);
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
         last[i] = OP_NONE;
-        c->lane_slot[i] = rank_lanes[plan->t.lanes[i].rank]++;
-        c->slots = MAX(c->slots, c->lane_slot[i] + 1);
-    }
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         uint32_t lane = plan->ops[i].lane;
         c->previous[i] = last[lane];

@@ -84,9 +84,9 @@ static void append_kinds(const struct plan *plan, GString *out)
 
 static void append_memory(const struct plan *plan, GString *out)
 {
-    uint64_t bytes[VALUE_CLASSES];
-    plan_memory(plan, 0, bytes);
-    g_string_append(out, "\nmemory of rank 0       MiB\n");
+    g_autofree uint64_t *bytes = g_new(uint64_t, (gsize)plan->t.n_ranks * VALUE_CLASSES);
+    plan_memory(plan, bytes, NULL);
+    g_string_append(out, "\nmemory of rank 0       MiB at its peak\n");
     for (unsigned cls = 0; cls < VALUE_CLASSES; cls++)
         if (bytes[cls]) {
             g_string_append_printf(out, "%-14s", value_class_name(cls));
@@ -94,22 +94,30 @@ static void append_memory(const struct plan *plan, GString *out)
         }
 }
 
+static uint64_t sent_bytes(const struct op_tag *tag)
+{
+    return tag->kind == OP_RECV || tag->kind == OP_RECV_ADD ? 0 : tag->bytes;
+}
+
 /* The hops of a lowered collective are one row; returns the op after those of the row. */
 static uint32_t append_row(const struct plan *plan, uint32_t id, GString *out)
 {
     const struct op *op = &plan->ops[id];
     uint32_t next = id + 1, hops = 1;
-    uint64_t bytes = op->tag.bytes;
+    uint64_t bytes = sent_bytes(&op->tag);
     g_autoptr(GString) what = g_string_new(NULL);
     if (op->tag.algo == ALLREDUCE_WHOLE)
         append_op(plan, &op->tag, what);
     for (; op->tag.algo != ALLREDUCE_WHOLE && next < plan->n_ops && plan->ops[next].lane == op->lane &&
            plan->ops[next].tag.coll == op->tag.coll;
          next++, hops++)
-        bytes += plan->ops[next].tag.bytes;
-    if (op->tag.algo != ALLREDUCE_WHOLE)
-        g_string_append_printf(what, "%s all-reduce bucket %u, %u hops", allreduce_name(op->tag.algo),
-                               op->tag.bucket, hops);
+        bytes += sent_bytes(&plan->ops[next].tag);
+    if (op->tag.algo != ALLREDUCE_WHOLE && op->tag.bucket != OP_NONE)
+        g_string_append_printf(what, "%s all-reduce bucket %u, %u hop%s", allreduce_name(op->tag.algo),
+                               op->tag.bucket, hops, hops == 1 ? "" : "s");
+    else if (op->tag.algo != ALLREDUCE_WHOLE)
+        g_string_append_printf(what, "%s broadcast, %u hop%s", allreduce_name(op->tag.algo), hops,
+                               hops == 1 ? "" : "s");
     if (bytes)
         append_mib(what, ", %s MiB sent", bytes);
     g_string_append_printf(out, "%6u  %-7s  %-50s", id, plan->t.lanes[op->lane].name, what->str);

@@ -170,6 +170,13 @@ static void write_training(const struct trace *trace, GString *out)
     g_string_append(out, trace->weight_hash && trace->t.n_ranks ? "]" : "");
 }
 
+static void byte_list(const uint64_t *bytes, uint32_t stride, uint32_t n, GString *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        g_string_append_printf(out, "%s%" PRIu64, i ? "," : "", bytes[(gsize)i * stride]);
+    g_string_append_c(out, ']');
+}
+
 static void write_memory(const struct trace *trace, GString *out)
 {
     if (!trace->memory_bytes)
@@ -180,12 +187,18 @@ static void write_memory(const struct trace *trace, GString *out)
         next_row(&rows);
         text_field(out, "{", "name", trace->memory_names[i]);
         g_string_append(out, ",\"bytes\":[");
-        for (uint32_t rank = 0; rank < trace->t.n_ranks; rank++)
-            g_string_append_printf(out, "%s%" PRIu64, rank ? "," : "",
-                                   trace->memory_bytes[(gsize)rank * trace->n_memory + i]);
-        g_string_append(out, "]}");
+        byte_list(trace->memory_bytes + i, trace->n_memory, trace->t.n_ranks, out);
+        if (trace->memory_touched) {
+            g_string_append(out, ",\"touched\":[");
+            byte_list(trace->memory_touched + i, trace->n_memory, trace->t.n_ranks, out);
+        }
+        g_string_append_c(out, '}');
     }
     g_string_append_c(out, ']');
+    if (trace->memory_measured) {
+        g_string_append(out, ",\n\"memory_measured\":[");
+        byte_list(trace->memory_measured, 1, trace->t.n_ranks, out);
+    }
 }
 
 /* All of the trace that is not an event. */

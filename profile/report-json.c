@@ -1,7 +1,9 @@
 #include <inttypes.h>
 
 #include "profile/json.h"
+#include "profile/memory.h"
 #include "profile/report.h"
+#include "profile/traffic.h"
 
 /* A member of the outermost object starts a line; the schema is the first. */
 static void member(GString *out, const char *key)
@@ -172,21 +174,14 @@ static void buckets(const struct trace *trace, const struct analysis *a, GString
     g_string_append(out, "]");
 }
 
-static void memory(const struct trace *trace, GString *out)
+static void traffic(const struct trace *trace, GString *out)
 {
-    if (!trace->memory_bytes || !trace->n_memory)
+    struct traffic t;
+    if (!traffic_count(trace, &t))
         return;
-    member(out, "memory");
-    g_string_append(out, "{\"by_category\": ");
-    for (uint32_t i = 0; i < trace->n_memory; i++) {
-        g_string_append(out, i ? ", " : "{");
-        json_string(out, trace->memory_names[i]);
-        for (uint32_t rank = 0; rank < trace->t.n_ranks; rank++)
-            g_string_append_printf(out, "%s%" PRIu64, rank ? ", " : ": [",
-                                   trace->memory_bytes[(gsize)rank * trace->n_memory + i]);
-        g_string_append(out, "]");
-    }
-    g_string_append(out, "}}");
+    member(out, "traffic");
+    traffic_json(&t, out);
+    traffic_release(&t);
 }
 
 static void training(const struct trace *trace, GString *out)
@@ -291,7 +286,8 @@ void report_json(const struct report *r, GString *out)
         phases(a, out);
     }
     buckets(r->trace, a, out);
-    memory(r->trace, out);
+    traffic(r->trace, out);
+    memory_json(r->trace, out);
     training(r->trace, out);
     if (a) {
         prediction(r, out);

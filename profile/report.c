@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/memory.h"
 #include "profile/report-text.h"
 #include "profile/table.h"
+#include "profile/traffic.h"
 
 #define BUCKET_ROWS 16
 
@@ -310,7 +312,9 @@ void report_print(const struct report *r, GString *out)
         print_buckets(r, out);
         print_phases(r, out);
         print_overlap(r, out);
+        traffic_print(r->trace, out);
     }
+    memory_print(r->trace, out);
     print_training(r, out);
     if (r->trace->cancelled)
         g_string_append_printf(out, "interrupted: only %u step%s measured\n", r->trace->n_steps,

@@ -26,6 +26,8 @@ void trace_release(struct trace *trace)
     for (uint32_t i = 0; trace->memory_names && i < trace->n_memory; i++)
         g_free(trace->memory_names[i]);
     g_free(trace->memory_names);
+    g_free(trace->memory_touched);
+    g_free(trace->memory_measured);
     *trace = (struct trace){0};
 }
 

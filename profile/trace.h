@@ -5,7 +5,7 @@
  * half-open [start, end), from a base near zero.  Invariants: ops are ordered by step, then as the plan's
  * sealed order; spans by lane, then start; within a lane they do not overlap (own engines).  Every op's
  * tag.step is below n_steps, which whoever fills the trace sets, as it does simulated, cancelled, loss,
- * weight_hash and the memory fields (g_malloc'd; release frees them).
+ * weight_hash and the measured memory (g_malloc'd; release frees them).
  */
 #ifndef PROFILE_TRACE_H
 #define PROFILE_TRACE_H
@@ -47,9 +47,11 @@ struct trace {
     struct trace_label *labels;
     double *loss;           /* per step, sample-weighted over the ranks; NULL: nothing was trained */
     uint64_t *weight_hash;  /* per rank, after the last step; NULL likewise */
-    uint64_t *memory_bytes; /* per rank x memory class; NULL: unknown */
     uint32_t n_memory;      /* memory classes, and their names */
     char **memory_names;
+    uint64_t *memory_bytes;    /* per rank x class: what the plan has alive at the rank's peak; NULL: unknown */
+    uint64_t *memory_touched;  /* likewise: how much of that was touched; NULL: nothing was run */
+    uint64_t *memory_measured; /* per rank: all of its memory that was touched; NULL likewise */
     bool simulated, cancelled;
 };
 
@@ -60,6 +62,8 @@ void trace_adopt(struct trace *, const struct tables *, uint32_t n_costs, const 
 /* Replaces.  %f and the like would follow the locale: format such numbers with g_ascii_formatd first. */
 void trace_label(struct trace *, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4);
 const char *trace_label_value(const struct trace *, const char *key); /* NULL if absent */
+/* Sets the names of n memory classes and the bytes at each rank's peak, which it takes over.  The tables are there. */
+void trace_memory(struct trace *, uint32_t n, const char *(*name)(unsigned), uint64_t *bytes);
 void trace_reserve(struct trace *, size_t ops); /* room for that many ops with a span each */
 /* An op with one span of its lane's class; none on a host lane.  Amortised O(1). */
 void trace_add_op(struct trace *, const struct trace_op *);

@@ -42,9 +42,18 @@ static int64_t analytic_alone_ns(const struct cost_model *model, const struct co
     case OP_ALLREDUCE:
         ns = ring_ns(c, key);
         break;
+    case OP_BROADCAST:
+        ns = cost_rounds(key->members) * hop_ns(c, (double)key->bytes);
+        break;
     case OP_EXCHANGE:
     case OP_EXCHANGE_ADD:
+    case OP_SEND:
+    case OP_RECV:
+    case OP_RECV_ADD:
         ns = hop_ns(c, (double)key->bytes);
+        break;
+    case OP_SUM:
+        ns = 0;
         break;
     default:
         ns = compute_ns(c, key);

@@ -33,7 +33,13 @@ static int64_t unit_alone_ns(const struct cost_model *model, const struct cost_k
         break;
     case OP_EXCHANGE:
     case OP_EXCHANGE_ADD:
+    case OP_SEND:
+    case OP_RECV:
+    case OP_RECV_ADD:
         units = unit(u, 'C');
+        break;
+    case OP_BROADCAST:
+        units = cost_rounds(key->members) * unit(u, 'C');
         break;
     case OP_ALLREDUCE: /* the ring's hops */
         units = 2.0 * (MAX(key->members, 1) - 1) * unit(u, 'C');
@@ -104,6 +110,11 @@ struct cost_model *cost_unit_new(const char *spec, GError **error)
     }
     name_canonically(u);
     return &u->model;
+}
+
+unsigned cost_rounds(unsigned members)
+{
+    return members > 1 ? g_bit_storage(members - 1) : 0;
 }
 
 void cost_model_free(struct cost_model *model)

@@ -40,13 +40,9 @@ static bool price(const struct plan *plan, const struct cost_model *costs, int64
 
 static void fill_memory(const struct plan *plan, struct trace *trace)
 {
-    trace->n_memory = VALUE_CLASSES;
-    trace->memory_names = g_new(char *, VALUE_CLASSES);
-    for (unsigned c = 0; c < VALUE_CLASSES; c++)
-        trace->memory_names[c] = g_strdup(value_class_name(c));
-    trace->memory_bytes = g_new0(uint64_t, (size_t)plan->t.n_ranks * VALUE_CLASSES);
-    for (uint32_t rank = 0; rank < plan->t.n_ranks; rank++)
-        plan_memory(plan, rank, &trace->memory_bytes[(size_t)rank * VALUE_CLASSES]);
+    uint64_t *bytes = g_new(uint64_t, (size_t)plan->t.n_ranks * VALUE_CLASSES);
+    plan_memory(plan, bytes, NULL);
+    trace_memory(trace, VALUE_CLASSES, value_class_name, bytes);
 }
 
 static int64_t ready(const struct plan *plan, uint32_t op, const int64_t *end_ns)
@@ -115,7 +111,7 @@ const struct engine sim_engine = {
     .summary = "predicts the timeline from costs",
     .real = false,
     .probe = sim_probe,
-    .algos = 1u << ALLREDUCE_WHOLE | 1u << ALLREDUCE_RING,
+    .algos = (1u << ALLREDUCES) - 1,
     .extra_bytes = sim_extra_bytes,
     .run = sim_run,
 };

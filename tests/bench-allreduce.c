@@ -1,7 +1,9 @@
-/* How long a 25 MiB all-reduce of N ranks takes in raw memory: prints the median of 20 in ms, of the slowest
- * rank.  The plan is nothing but the all-reduce, lowered to a ring and run by the CPU engine. */
+/* bench-allreduce [RANKS [ALGORITHM]] -- how long a 25 MiB all-reduce takes in raw memory: prints the median
+ * of 20 in ms, of the slowest rank.  The plan is nothing but the all-reduce, lowered (to a ring) and run by
+ * the CPU engine. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exec/exec.h"
 #include "plan/mode.h"
@@ -39,9 +41,9 @@ static void build(struct plan *plan, uint32_t ranks)
         add_rank(plan, rank, cost);
 }
 
-static bool measure(uint32_t ranks, GError **error)
+static bool measure(uint32_t ranks, enum allreduce algo, GError **error)
 {
-    struct plan whole, ring;
+    struct plan whole, lowered;
     struct trace trace;
     struct analysis analysis = {0};
     struct model_override tiny = {.layers = 1, .d = 8, .heads = 1, .ff = 8, .vocab = 8};
@@ -51,12 +53,12 @@ static bool measure(uint32_t ranks, GError **error)
     build(&whole, ranks);
     trace_init(&trace);
     bool ok =
-        plan_lower_allreduce(&whole, ALLREDUCE_RING, sizeof(float), &ring, error) && plan_seal(&ring, error);
+        plan_lower_allreduce(&whole, algo, sizeof(float), &lowered, error) && plan_seal(&lowered, error);
     if (ok) {
-        plan_place(&ring);
-        struct run run = {.plan = &ring, .model = model, .warmup = 3, .steps = STEPS};
+        plan_place(&lowered);
+        struct run run = {.plan = &lowered, .model = model, .warmup = 3, .steps = STEPS};
         ok = cpu_engine.run(&run, &trace, error) && analyze(&trace, &analysis, error);
-        plan_release(&ring);
+        plan_release(&lowered);
     }
     if (ok)
         printf("%.2f\n", analysis.median_ns / 1e6);
@@ -71,8 +73,11 @@ int main(int argc, char **argv)
 {
     g_autoptr(GError) error = NULL;
     int ranks = argc > 1 ? atoi(argv[1]) : 2;
-    if (ranks >= 2 && ranks <= RANKS_MAX && measure((uint32_t)ranks, &error))
+    unsigned algo = ALLREDUCE_RING;
+    while (argc > 2 && algo < ALLREDUCES && strcmp(argv[2], allreduce_name(algo)))
+        algo++;
+    if (ranks >= 2 && ranks <= RANKS_MAX && algo < ALLREDUCES && measure((uint32_t)ranks, algo, &error))
         return 0;
-    fprintf(stderr, "bench-allreduce: %s\n", error ? error->message : "give 2 to 64 ranks");
+    fprintf(stderr, "bench-allreduce: %s\n", error ? error->message : "give 2 to 64 ranks, and an algorithm");
     return 1;
 }

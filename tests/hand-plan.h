@@ -67,8 +67,9 @@ static inline void end_plan(struct plan *plan)
     plan_place(plan);
 }
 
-/* One all-reduce of a bucket of floats that is live in, as a ring. */
-static inline void ring_plan(struct plan *plan, const struct model *model, uint32_t ranks, uint32_t elems)
+/* One collective of the kind, all-reduce or broadcast, of a bucket of floats that is live in; lowered. */
+static inline void collective_plan(struct plan *plan, const struct model *model, uint8_t kind, uint8_t algo,
+                                   uint32_t ranks, uint32_t elems)
 {
     GError *error = NULL;
     struct plan whole;
@@ -80,13 +81,18 @@ static inline void ring_plan(struct plan *plan, const struct model *model, uint3
                           .cls = VALUE_BUCKET,
                           .flags = VALUE_LIVE_IN | VALUE_LIVE_OUT};
         uint32_t bucket = plan_add_value(&whole, &v);
-        add_op(&whole, i * LANES + COMM_LANE, OP_ALLREDUCE, gang, v.bytes);
-        plan_access(&whole, bucket, ACCESS_UPDATE);
+        add_op(&whole, i * LANES + COMM_LANE, kind, gang, v.bytes);
+        plan_access(&whole, bucket, kind == OP_ALLREDUCE ? ACCESS_UPDATE : i ? ACCESS_WRITE : ACCESS_READ);
     }
-    plan_lower_allreduce(&whole, ALLREDUCE_RING, sizeof(float), plan, &error);
+    plan_lower_allreduce(&whole, algo, sizeof(float), plan, &error);
     g_assert_no_error(error);
     plan_release(&whole);
     end_plan(plan);
+}
+
+static inline void ring_plan(struct plan *plan, const struct model *model, uint32_t ranks, uint32_t elems)
+{
+    collective_plan(plan, model, OP_ALLREDUCE, ALLREDUCE_RING, ranks, elems);
 }
 
 #endif

@@ -19,11 +19,14 @@ UNIT_TESTS = \
 	%D%/t-comm \
 	%D%/t-cost \
 	%D%/t-data \
+	%D%/t-ddp \
 	%D%/t-exec \
 	%D%/t-export \
 	%D%/t-kernels \
 	%D%/t-layers \
 	%D%/t-model \
+	%D%/t-optim \
+	%D%/t-place \
 	%D%/t-plan \
 	%D%/t-report \
 	%D%/t-seal \
@@ -36,6 +39,7 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+%C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
@@ -47,7 +51,8 @@ TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) \
 	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
 	%D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
-	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt
+	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
+	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
@@ -59,3 +64,9 @@ EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
 		$(SHELL) $(srcdir)/tests/bench/run
+
+# What takes minutes: every combination instead of every pair.
+LONG_TESTS = %D%/t-train
+.PHONY: check-long
+check-long: $(LONG_TESTS)
+	for test in $(LONG_TESTS); do G_TEST_SRCDIR='$(abs_top_srcdir)/tests' $$test -m slow || exit 1; done

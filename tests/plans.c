@@ -104,6 +104,48 @@ bool plans_ordered(const struct plan *plan)
     return written_first(plan) && runs_through(plan);
 }
 
+/* Whether every op that accesses one root comes before every op that accesses the other. */
+static bool over_before(const struct plan *plan, const bool *reach, uint32_t root, uint32_t other)
+{
+    for (uint32_t a = 0; a < plan->n_ops; a++)
+        for (uint32_t i = plan->ops[a].first_access; i < plan->ops[a + 1].first_access; i++) {
+            if (plan->values[plan->accesses[i].value].root != root)
+                continue;
+            for (uint32_t b = 0; b < plan->n_ops; b++)
+                for (uint32_t k = plan->ops[b].first_access; k < plan->ops[b + 1].first_access; k++)
+                    if (plan->values[plan->accesses[k].value].root == other &&
+                        !reach[(gsize)a * plan->n_ops + b])
+                        return false;
+        }
+    return true;
+}
+
+static bool share_bytes(const struct plan *plan, uint32_t a, uint32_t b)
+{
+    const struct value *v = &plan->values[a], *w = &plan->values[b];
+    return v->rank == w->rank && v->bytes && w->bytes && plan->place[a] < plan->place[b] + w->bytes &&
+           plan->place[b] < plan->place[a] + v->bytes;
+}
+
+bool plans_placed(const struct plan *plan)
+{
+    const uint8_t kept = VALUE_LIVE_IN | VALUE_LIVE_OUT;
+    g_autofree bool *reach = closure(plan);
+    for (uint32_t a = 0; a < plan->n_values; a++) {
+        const struct value *v = &plan->values[a];
+        if (v->root != a)
+            continue;
+        if (plan->place[a] % 64 || plan->place[a] + v->bytes > plan->arena_bytes[v->rank])
+            return false;
+        for (uint32_t b = 0; b < a; b++)
+            if (plan->values[b].root == b && share_bytes(plan, a, b) &&
+                ((v->flags | plan->values[b].flags) & kept ||
+                 (!over_before(plan, reach, a, b) && !over_before(plan, reach, b, a))))
+                return false;
+    }
+    return true;
+}
+
 /* --- random plans */
 
 static const uint8_t lane_kinds[] = {OP_FWD, OP_FWD, OP_ALLREDUCE, OP_INPUT};

@@ -13,6 +13,10 @@ void plans_random(struct plan *);
  * ops. */
 bool plans_ordered(const struct plan *);
 
+/* Whether roots of a placed plan share bytes only as plan_place says, by transitive closure, and lie in their
+ * arenas. */
+bool plans_placed(const struct plan *);
+
 void plans_drop_dep(struct plan *, uint32_t dep); /* removes deps[dep] */
 uint32_t plans_dep_owner(const struct plan *, uint32_t dep);
 

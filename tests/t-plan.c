@@ -37,8 +37,13 @@ static void for_shapes(void (*f)(const struct shape *, const struct plan *))
             for (uint8_t overlap = 0; overlap < OVERLAPS; overlap++)
                 for (uint8_t algo = 0; algo < ALLREDUCES; algo++)
                     for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
-                        struct shape shape = {model, ranks,     2 * ranks - 1 + extra, overlap,
-                                              algo,  limits[i], limits[i] / 2};
+                        struct shape shape = {.model = model,
+                                              .ranks = ranks,
+                                              .batch = 2 * ranks - 1 + extra,
+                                              .overlap = overlap,
+                                              .algo = algo,
+                                              .bucket_bytes = limits[i],
+                                              .first_bucket_bytes = limits[i] / 2};
                         struct plan plan;
                         shape.batch = MAX(shape.batch, ranks);
                         make(&mode_ddp, &shape, &plan);
@@ -60,7 +65,7 @@ static uint32_t rank_of(const struct plan *plan, uint32_t op)
 
 static bool is_comm(unsigned kind)
 {
-    return kind == OP_ALLREDUCE || kind == OP_EXCHANGE || kind == OP_EXCHANGE_ADD;
+    return op_phase(kind) == PHASE_COMM;
 }
 
 /* --- the split of the batch */
@@ -183,18 +188,17 @@ static void check_launches(const struct shape *shape, const struct plan *plan)
             const struct op *op = &plan->ops[i];
             if (rank_of(plan, i) != rank || !is_comm(op->tag.kind))
                 continue;
-            bool first = op->tag.kind == OP_ALLREDUCE || op->tag.hop == 0;
+            bool first = op->tag.coll == bucket;
             g_assert_cmpuint(op->tag.coll, ==, op->tag.bucket);
             g_assert_cmpuint(op->tag.bucket, ==, first ? bucket : bucket - 1);
             bucket += first;
             g_assert_cmpuint(op[1].first_dep - op->first_dep, ==, first);
             if (first)
                 g_assert_cmpuint(plan->deps[op->first_dep], ==,
-                                 shape->overlap == OVERLAP_BACKWARD ? last_pack[op->tag.bucket]
-                                                                    : last_copy_in);
+                                 shape->overlap != OVERLAP_NONE ? last_pack[op->tag.bucket] : last_copy_in);
         }
         g_assert_cmpuint(bucket, ==,
-                         shape->algo == ALLREDUCE_RING && shape->ranks == 1 ? 0 : plan->t.n_buckets);
+                         shape->algo != ALLREDUCE_WHOLE && shape->ranks == 1 ? 0 : plan->t.n_buckets);
     }
 }
 
@@ -213,7 +217,13 @@ static void test_rank(void)
 static void test_tables(void)
 {
     struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {model, 2, 8, OVERLAP_BACKWARD, ALLREDUCE_RING, 25 << 20, 1 << 20};
+    struct shape shape = {.model = model,
+                          .ranks = 2,
+                          .batch = 8,
+                          .overlap = OVERLAP_BACKWARD,
+                          .algo = ALLREDUCE_RING,
+                          .bucket_bytes = 25 << 20,
+                          .first_bucket_bytes = 1 << 20};
     struct plan plan;
     make(&mode_ddp, &shape, &plan);
     const struct tables *t = &plan.t;
@@ -250,9 +260,9 @@ static void check_deps(const struct shape *shape, const struct plan *sealed)
     for (uint32_t d = 0; d < sealed->n_deps; d++) {
         struct plan plan;
         mode_ddp.build(shape, (plan_init(&plan), &plan));
-        if (shape->algo == ALLREDUCE_RING) {
+        if (shape->algo != ALLREDUCE_WHOLE) {
             struct plan lowered;
-            g_assert_true(plan_lower_allreduce(&plan, ALLREDUCE_RING, 4, &lowered, NULL));
+            g_assert_true(plan_lower_allreduce(&plan, shape->algo, 4, &lowered, NULL));
             plan_release(&plan);
             plan = lowered;
         }
@@ -265,7 +275,7 @@ static void check_deps(const struct shape *shape, const struct plan *sealed)
     }
     /* The input; each bucket's launch and copy-out.  Without overlap the first launch stands for all, and so
      * does the first copy-out, which waits for the last all-reduce. */
-    uint32_t buckets = shape->overlap == OVERLAP_BACKWARD ? sealed->t.n_buckets : 1;
+    uint32_t buckets = shape->overlap != OVERLAP_NONE ? sealed->t.n_buckets : 1;
     if (shape->ranks > 1 || shape->algo == ALLREDUCE_WHOLE)
         g_assert_cmpuint(needed, ==, shape->ranks * (1 + 2 * buckets));
 }
@@ -415,24 +425,23 @@ static void check_place(const struct shape *shape, const struct plan *sealed)
     struct plan plan = *sealed;
     plan.place = plan.arena_bytes = NULL;
     plan_place(&plan);
+    g_autofree uint64_t *memory = g_new(uint64_t, (gsize)shape->ranks * VALUE_CLASSES);
+    plan_memory(&plan, memory, NULL);
     for (uint32_t rank = 0; rank < shape->ranks; rank++) {
-        uint64_t end = 0, sum = 0, by_class[VALUE_CLASSES];
-        plan_memory(&plan, rank, by_class);
+        const uint64_t *by_class = &memory[(gsize)rank * VALUE_CLASSES];
+        uint64_t end = 0, peak = 0;
         for (uint32_t i = 0; i < plan.n_values; i++) {
             const struct value *v = &plan.values[i];
             if (v->root != i || v->rank != rank)
                 continue;
             g_assert_cmpuint(plan.place[i] % 64, ==, 0);
-            g_assert_cmpuint(plan.place[i], >=, end);
-            end = plan.place[i] + v->bytes;
-            sum += v->bytes;
+            end = MAX(end, plan.place[i] + v->bytes);
         }
-        g_assert_cmpuint(end, <=, plan.arena_bytes[rank]);
         for (unsigned cls = 0; cls < VALUE_CLASSES; cls++)
-            sum -= by_class[cls];
-        g_assert_cmpuint(sum, ==, 0);
+            peak += by_class[cls];
+        g_assert_cmpuint(end, <=, plan.arena_bytes[rank]);
+        g_assert_cmpuint(peak, <=, plan.arena_bytes[rank]);
         g_assert_cmpuint(by_class[VALUE_WEIGHT], ==, 4 * shape->model->numel);
-        g_assert_cmpuint(by_class[VALUE_BUCKET], ==, 4 * shape->model->numel);
     }
     g_free(plan.place);
     g_free(plan.arena_bytes);
@@ -476,7 +485,13 @@ static void test_json(void)
 static void test_table(void)
 {
     struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {model, 2, 8, OVERLAP_BACKWARD, ALLREDUCE_RING, 25 << 20, 1 << 20};
+    struct shape shape = {.model = model,
+                          .ranks = 2,
+                          .batch = 8,
+                          .overlap = OVERLAP_BACKWARD,
+                          .algo = ALLREDUCE_RING,
+                          .bucket_bytes = 25 << 20,
+                          .first_bucket_bytes = 1 << 20};
     struct plan plan;
     g_autoptr(GString) out = g_string_new(NULL);
     make(&mode_ddp, &shape, &plan);
@@ -507,7 +522,7 @@ static void test_refused(void)
         {&mode_single, {model, 1, 0, 0, 0, 0, 0}, "--batch 0 is less than"},
         {&mode_ddp, {model, 4, 3, 0, 0, mib, mib}, "--batch 3 is less than a sample a rank, give at least 4"},
         {&mode_ddp, {model, 2, UINT32_MAX, 0, 0, mib, mib}, "--batch 4294967295 is too large for model tiny"},
-        {&mode_ddp, {model, 2, 4, OVERLAPS, 0, mib, mib}, "--overlap is unknown, give none or backward"},
+        {&mode_ddp, {model, 2, 4, OVERLAPS, 0, mib, mib}, "--overlap is unknown, give none, backward or optimizer"},
         {&mode_ddp, {model, 2, 4, 0, ALLREDUCES, mib, mib}, "--allreduce is unknown"},
         {&mode_ddp, {model, 2, 4, 0, 0, UINT64_MAX, mib}, "--bucket-mb is out of range, give 0 to 1048576"},
         {&mode_ddp, {model, 2, 4, 0, 0, mib, UINT64_MAX}, "--first-bucket-mb is out of range"},

@@ -197,11 +197,63 @@ static void test_unit(void)
     cost_model_free(costs);
 }
 
+/* The optimizer beside the all-reduces is never later than after them, and no copy-out never later than one;
+ * both are told apart where the link is what takes long.  Roundings are half a ns an op. */
+static void test_optimizer(void)
+{
+    struct cluster *cluster;
+    struct cost_model *costs = analytic("a100x4", &cluster);
+    struct model *model = load("bert-base");
+    for (double gbps = 10; gbps <= 1000; gbps *= 10)
+        for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
+            for (uint8_t optimizer = 0; optimizer < OPTIMIZERS; optimizer++) {
+                struct shape shape = ddp(model, 4, 32, OVERLAP_BACKWARD, sizes[i]);
+                cluster->link_gbps = gbps;
+                shape.optimizer = optimizer;
+                struct step after = simulate(&mode_ddp, &shape, costs);
+                shape.overlap = OVERLAP_OPTIMIZER;
+                struct step beside = simulate(&mode_ddp, &shape, costs);
+                shape.bucket_view = true;
+                struct step view = simulate(&mode_ddp, &shape, costs);
+                g_assert_cmpint(beside.makespan_ns, <=, after.makespan_ns + after.n_ops);
+                g_assert_cmpint(view.makespan_ns, <=, beside.makespan_ns + after.n_ops);
+                g_assert_cmpint(ABS(beside.sum_ns - after.sum_ns), <=, after.n_ops);
+                if (gbps == 10 && after.n_buckets > 1)
+                    g_assert_cmpint(beside.makespan_ns, <,
+                                    after.makespan_ns - after.phase_ns[PHASE_OPTIMIZER] / 2);
+            }
+    model_free(model);
+    cost_model_free(costs);
+    cluster_free(cluster);
+}
+
+/* Micro-batches share one round of all-reduces and one step. */
+static void test_accumulate(void)
+{
+    struct cluster *cluster;
+    struct cost_model *costs = analytic("a100x4", &cluster);
+    struct model *model = load("bert-base");
+    struct shape shape = ddp(model, 4, 32, OVERLAP_NONE, 25 << 20);
+    struct step one = simulate(&mode_ddp, &shape, costs);
+    for (shape.accumulate = 2; shape.accumulate <= 8; shape.accumulate *= 2) {
+        struct step several = simulate(&mode_ddp, &shape, costs);
+        g_assert_cmpint(several.phase_ns[PHASE_COMM], ==, one.phase_ns[PHASE_COMM]);
+        g_assert_cmpint(several.phase_ns[PHASE_OPTIMIZER], ==, one.phase_ns[PHASE_OPTIMIZER]);
+        g_assert_cmpint(several.phase_ns[PHASE_FORWARD], >, one.phase_ns[PHASE_FORWARD]);
+        g_assert_cmpint(several.makespan_ns, <=, several.sum_ns); /* inputs are put meanwhile */
+    }
+    model_free(model);
+    cost_model_free(costs);
+    cluster_free(cluster);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/sim-ddp/bounds", test_bounds);
     g_test_add_func("/sim-ddp/buckets", test_buckets);
     g_test_add_func("/sim-ddp/unit", test_unit);
+    g_test_add_func("/sim-ddp/optimizer", test_optimizer);
+    g_test_add_func("/sim-ddp/accumulate", test_accumulate);
     return g_test_run();
 }

@@ -12,12 +12,13 @@ enum { STEPS = 3 };
 struct setup {
     const char *model;
     const struct mode *mode;
-    uint32_t ranks, batch;
-    uint8_t overlap, dtype;
+    uint32_t ranks, batch, accumulate;
+    uint8_t overlap, algo, dtype, optimizer;
+    bool bucket_view, first_iteration;
     uint64_t bucket_bytes;
     unsigned jitter; /* 0: none */
     uint32_t warmup, data_step;
-    double lr;
+    double lr, clip_norm;
 };
 
 /* What a run leaves: losses, a hash of the weights, the gradients of its first step. */
@@ -26,6 +27,7 @@ struct result {
     struct plan plan;
     double loss[STEPS];
     uint64_t weight_hash;
+    bool bucket_view;
     double *grad; /* by parameter, in definition order */
     uint32_t looks;
 };
@@ -47,20 +49,41 @@ static void check_equal(struct result *r, uint8_t cls, void *(*cell)(void *, uin
         }
 }
 
+/* The root of a class and index on rank 0. */
+static void *find(const struct result *r, uint8_t cls, uint32_t index, void *(*cell)(void *, uint32_t),
+                  void *engine)
+{
+    for (uint32_t i = 0; i < r->plan.n_values; i++) {
+        const struct value *v = &r->plan.values[i];
+        if (v->cls == cls && v->root == i && v->rank == 0 && v->index == index)
+            return cell(engine, i);
+    }
+    g_assert_not_reached();
+}
+
+/* The gradients as the optimizer sees them: in the buckets, in bucket order, or by layer. */
 static void keep_gradients(struct result *r, void *(*cell)(void *, uint32_t), void *engine)
 {
-    uint64_t at = 0;
-    r->grad = g_new0(double, r->model->numel);
-    for (uint32_t p = 0; p < r->model->n_params; p++) {
+    const struct tables *t = &r->plan.t;
+    g_autofree const char **at = g_new(const char *, t->n_params);
+    for (uint32_t p = 0; p < t->n_params && !r->bucket_view; p++) {
         const struct param *param = &r->model->params[p];
-        for (uint32_t i = 0; i < r->plan.n_values; i++) {
-            const struct value *v = &r->plan.values[i];
-            if (v->cls == VALUE_GRAD && v->root == i && v->rank == 0 && v->index == param->layer)
-                for (uint64_t j = 0; j < param->numel; j++)
-                    r->grad[at + j] = number(r->model, cell(engine, i), param->offset + j);
-        }
-        at += param->numel;
+        at[p] = (char *)find(r, VALUE_GRAD, param->layer, cell, engine) +
+                param->offset * dtype_bytes(r->model->dtype);
     }
+    for (uint32_t b = 0; b < t->n_buckets && r->bucket_view; b++) {
+        const char *next = find(r, VALUE_BUCKET, b, cell, engine);
+        for (uint32_t i = 0; i < t->buckets[b].n_params; i++) {
+            uint32_t p = t->bucket_params[t->buckets[b].first_param + i];
+            at[p] = next;
+            next += t->params[p].bytes;
+        }
+    }
+    uint64_t n = 0;
+    r->grad = g_new0(double, r->model->numel);
+    for (uint32_t p = 0; p < t->n_params; p++)
+        for (uint64_t i = 0; i < r->model->params[p].numel; i++)
+            r->grad[n++] = number(r->model, at[p], i);
 }
 
 static void look(void *user, uint32_t step, bool measured, void *(*cell)(void *, uint32_t), void *engine)
@@ -68,7 +91,9 @@ static void look(void *user, uint32_t step, bool measured, void *(*cell)(void *,
     struct result *r = user;
     r->looks++;
     check_equal(r, VALUE_WEIGHT, cell, engine);
-    check_equal(r, VALUE_GRAD, cell, engine);
+    check_equal(r, VALUE_MOMENT, cell, engine);
+    check_equal(r, VALUE_VARIANCE, cell, engine);
+    check_equal(r, r->bucket_view ? VALUE_BUCKET : VALUE_GRAD, cell, engine);
     if (measured && step == 0)
         keep_gradients(r, cell, engine);
 }
@@ -87,9 +112,19 @@ static struct model *load(const struct setup *s)
 static void train(const struct setup *s, bool at_rest, struct result *r)
 {
     GError *error = NULL;
-    *r = (struct result){.model = load(s)};
-    struct shape shape = {r->model,       s->ranks,        s->batch,       s->overlap,
-                          ALLREDUCE_RING, s->bucket_bytes, s->bucket_bytes};
+    *r = (struct result){.model = load(s), .bucket_view = s->bucket_view};
+    struct shape shape = {.model = r->model,
+                          .ranks = s->ranks,
+                          .batch = s->batch,
+                          .overlap = s->overlap,
+                          .algo = s->algo,
+                          .optimizer = s->optimizer,
+                          .accumulate = s->accumulate,
+                          .clip = s->clip_norm > 0,
+                          .bucket_view = s->bucket_view,
+                          .first_iteration = s->first_iteration,
+                          .bucket_bytes = s->bucket_bytes,
+                          .first_bucket_bytes = s->bucket_bytes};
     plan_make(s->mode, &shape, &r->plan, &error);
     g_assert_no_error(error);
     plan_place(&r->plan);
@@ -99,6 +134,8 @@ static void train(const struct setup *s, bool at_rest, struct result *r)
                       .steps = STEPS,
                       .seed = 11,
                       .lr = s->lr,
+                      .momentum = 0.9,
+                      .clip_norm = s->clip_norm,
                       .data_step = s->data_step,
                       .observe = at_rest ? look : NULL,
                       .user = r};
@@ -161,7 +198,8 @@ static void check_split(const struct setup *split)
     struct result single, got, ahead;
     bool f32 = split->dtype == DTYPE_F32;
     alone.mode = &mode_single;
-    alone.ranks = 1;
+    alone.ranks = alone.accumulate = 1;
+    alone.bucket_view = alone.first_iteration = false;
     train(&alone, true, &single);
     train(split, true, &got);
     compare(&got, &single, f32 ? 1e-5 : 1e-12, f32 ? 1e-5 : 1e-12, f32 ? 1e-7 : 1e-14);
@@ -173,23 +211,101 @@ static void check_split(const struct setup *split)
     release(&ahead);
 }
 
-static const struct setup base = {
-    .model = "mini", .mode = &mode_ddp, .ranks = 2, .batch = 4, .warmup = 1, .lr = 0.1};
+static const struct setup base = {.model = "mini",
+                                  .mode = &mode_ddp,
+                                  .ranks = 2,
+                                  .batch = 4,
+                                  .algo = ALLREDUCE_RING,
+                                  .warmup = 1,
+                                  .lr = 0.1};
 
+/* --- every option with every other */
+
+enum { OVERLAP, BUCKETS, RANKS, ACCUMULATE, OPTIMIZER, VIEW, CLIP, ALGO, FACTORS };
+static const uint8_t levels[FACTORS] = {OVERLAPS, 3, 4, 3, OPTIMIZERS, 2, 2, ALLREDUCES - 1};
+
+/* Uneven wherever that is possible: ranks and micro-batches with more, less and no samples. */
+static void check_combination(const uint8_t *level)
+{
+    static const uint64_t buckets[] = {0, 5000, 25 << 20};
+    static const uint32_t batches[] = {5, 7, 7, 9};
+    struct setup s = base;
+    s.overlap = level[OVERLAP];
+    s.bucket_bytes = buckets[level[BUCKETS]];
+    s.ranks = level[RANKS] + 1u;
+    s.batch = batches[level[RANKS]];
+    s.accumulate = level[ACCUMULATE] + 1u;
+    s.optimizer = level[OPTIMIZER];
+    s.bucket_view = level[VIEW];
+    s.clip_norm = level[CLIP] ? 0.3 : 0;
+    s.algo = (uint8_t)(level[ALGO] + ALLREDUCE_RING);
+    s.lr = s.optimizer == OPTIMIZER_ADAM ? 1e-3 : 0.1;
+    s.jitter = g_test_slow() ? level[BUCKETS] + 1u : 0;
+    g_test_message("overlap %u, bucket %u, ranks %u, accumulate %u, optimizer %u, view %u, clip %u, algo %u",
+                   level[0], level[1], s.ranks, s.accumulate, level[4], level[5], level[6], s.algo);
+    check_split(&s);
+}
+
+/* Combination `id`, mixed radix; false for one that is refused. */
+static bool combination(uint32_t id, uint8_t *level)
+{
+    for (unsigned f = 0; f < FACTORS; f++) {
+        level[f] = (uint8_t)(id % levels[f]);
+        id /= levels[f];
+    }
+    return !(level[OVERLAP] == OVERLAP_OPTIMIZER && level[CLIP]);
+}
+
+/* Pairs of levels of two factors that no combination so far has; `take` marks them as had. */
+static unsigned new_pairs(const uint8_t *level, bool had[FACTORS][FACTORS][8][8], bool take)
+{
+    unsigned n = 0;
+    for (unsigned f = 0; f < FACTORS; f++)
+        for (unsigned g = 0; g < f; g++) {
+            bool *cell = &had[f][g][level[f]][level[g]];
+            n += !*cell;
+            *cell = *cell || take;
+        }
+    return n;
+}
+
+/* All combinations when slow, else few that have every pair: always the one with the most new pairs. */
 static void test_split(void)
 {
-    static const uint32_t batches[][2] = {{2, 4}, {2, 5}, {3, 6}, {3, 7}, {4, 8}, {4, 5}};
-    static const uint64_t buckets[] = {0, 5000, 25 << 20};
-    for (unsigned i = 0; i < G_N_ELEMENTS(batches); i++)
-        for (unsigned j = 0; j < G_N_ELEMENTS(buckets); j++)
-            for (uint8_t overlap = 0; overlap < OVERLAPS; overlap++) {
-                struct setup s = base;
-                s.ranks = batches[i][0];
-                s.batch = batches[i][1];
-                s.bucket_bytes = buckets[j];
-                s.overlap = overlap;
-                check_split(&s);
+    static bool had[FACTORS][FACTORS][8][8];
+    uint32_t n = 1, done = 0;
+    uint8_t level[FACTORS];
+    for (unsigned f = 0; f < FACTORS; f++)
+        n *= levels[f];
+    for (uint32_t id = 0; id < n && g_test_slow(); id++)
+        if (combination(id, level))
+            check_combination(level);
+    for (unsigned most = 1; most && !g_test_slow(); done++) {
+        uint32_t best = 0;
+        most = 0;
+        for (uint32_t id = 0; id < n; id++)
+            if (combination(id, level) && new_pairs(level, had, false) > most) {
+                most = new_pairs(level, had, false);
+                best = id;
             }
+        combination(best, level);
+        if (new_pairs(level, had, true))
+            check_combination(level);
+    }
+    g_assert_cmpuint(done, <, 64);
+}
+
+static void test_first_iteration(void)
+{
+    struct setup s = base;
+    s.first_iteration = true;
+    for (s.ranks = 1; s.ranks <= 4; s.ranks++)
+        for (s.accumulate = 1; s.accumulate <= 2; s.accumulate++) {
+            s.batch = 2 * s.ranks + 1;
+            s.jitter = s.accumulate - 1;
+            s.algo = (uint8_t)s.ranks;
+            check_split(&s);
+        }
 }
 
 static void test_split_f64(void)
@@ -222,9 +338,12 @@ static void test_jitter(void)
     s.ranks = 3;
     s.batch = 7;
     s.bucket_bytes = 5000;
-    for (uint8_t overlap = 0; overlap < OVERLAPS; overlap++) {
+    s.accumulate = 2;
+    s.optimizer = OPTIMIZER_MOMENTUM;
+    for (unsigned i = 0; i < 2 * OVERLAPS; i++) {
         struct result steady, shaken;
-        s.overlap = overlap;
+        s.overlap = (uint8_t)(i % OVERLAPS);
+        s.bucket_view = i >= OVERLAPS;
         s.jitter = 0;
         train(&s, true, &steady);
         for (s.jitter = 1; s.jitter <= 5; s.jitter++) {
@@ -238,10 +357,12 @@ static void test_jitter(void)
 }
 
 /* Warming up leaves nothing behind. */
-static void test_warmup(void)
+static void check_warmup(uint8_t optimizer)
 {
     struct setup s = base;
     struct result cold, warm;
+    s.optimizer = optimizer;
+    s.lr = 0.01;
     s.warmup = 0;
     train(&s, false, &cold);
     s.warmup = 3;
@@ -251,6 +372,12 @@ static void test_warmup(void)
     g_assert_cmpfloat(cold.loss[STEPS - 1], !=, cold.loss[0]);
     release(&cold);
     release(&warm);
+}
+
+static void test_warmup(void)
+{
+    for (uint8_t i = 0; i < OPTIMIZERS; i++)
+        check_warmup(i);
 }
 
 /* Step k of a run is step k + data_step of the data. */
@@ -272,6 +399,7 @@ int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/train/split", test_split);
+    g_test_add_func("/train/first-iteration", test_first_iteration);
     g_test_add_func("/train/split-f64", test_split_f64);
     g_test_add_func("/train/split-classes", test_split_classes);
     g_test_add_func("/train/jitter", test_jitter);
