@@ -8,6 +8,7 @@
 #include "exec/compute.h"
 #include "exec/data.h"
 #include "exec/host.h"
+#include "exec/random.h"
 #include "exec/text.h"
 #include "exec/workers.h"
 #include "profile/clock.h"
@@ -177,18 +178,9 @@ static void copy_weights(struct cpu *cpu, uint32_t rank)
 
 /* --- jobs, on a lane's thread */
 
-static uint64_t next_random(uint64_t *state)
-{
-    /* splitmix64, Steele, Lea and Flood 2014 */
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static void delay(struct cpu *cpu, uint32_t lane)
 {
-    uint64_t r = next_random(&cpu->jitter[lane]);
+    uint64_t r = random_next(&cpu->jitter[lane]);
     struct timespec t = {.tv_nsec = (long)(r >> 8) % JITTER_MAX_NS};
     if (r & 3)
         nanosleep(&t, NULL);
@@ -339,10 +331,8 @@ static bool open_text(struct cpu *cpu, GError **error)
 static void init_jitter(struct cpu *cpu, uint64_t seed)
 {
     cpu->jitter = g_new(uint64_t, cpu->plan->t.n_lanes);
-    for (uint32_t i = 0; i < cpu->plan->t.n_lanes; i++) {
-        uint64_t mixed = seed + i * UINT64_C(0x632be59bd9b4e019);
-        cpu->jitter[i] = next_random(&mixed);
-    }
+    for (uint32_t i = 0; i < cpu->plan->t.n_lanes; i++)
+        cpu->jitter[i] = random_numbered(seed, i);
 }
 
 static bool open_memory(struct cpu *cpu, GError **error)

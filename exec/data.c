@@ -2,20 +2,7 @@
 
 #include <math.h>
 
-/* Steele, Lea, Flood 2014: the finalizer of SplitMix64, applied to key + i stride, is its i-th number. */
-static const uint64_t stride = 0x9e3779b97f4a7c15u;
-
-static inline uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static inline uint64_t numbered(uint64_t key, uint64_t i)
-{
-    return mix(key + (i + 1) * stride);
-}
+#include "exec/random.h"
 
 /* Sum of four uniform 16-bit numbers, variance 1/12 each, shifted and scaled: mean 0, standard deviation 1.
  */
@@ -31,9 +18,9 @@ static inline double normal_like(uint64_t random)
 static inline double initial(enum init init, uint32_t cols, uint64_t key, uint64_t i)
 {
     if (init == INIT_NORMAL)
-        return 0.02 * normal_like(numbered(key, i));
+        return 0.02 * normal_like(random_numbered(key, i));
     if (init == INIT_DENSE)
-        return normal_like(numbered(key, i)) / sqrt(cols);
+        return normal_like(random_numbered(key, i)) / sqrt(cols);
     return init == INIT_ONE;
 }
 
@@ -43,7 +30,7 @@ void data_init_layer(const struct model *model, uint32_t layer, uint64_t seed, v
     for (uint32_t p = l->first_param; p < l->first_param + l->n_params; p++) {
         const struct param *param = &model->params[p];
         const enum init init = param_init(model, p);
-        const uint64_t key = numbered(mix(seed), p);
+        const uint64_t key = random_numbered(random_mix(seed), p);
         if (model->dtype == DTYPE_F32)
             for (uint64_t i = 0; i < param->numel; i++)
                 ((float *)block)[param->offset + i] = (float)initial(init, param->cols, key, i);
@@ -84,13 +71,13 @@ void data_fill(const struct model *model, uint64_t seed, uint32_t step, uint32_t
                int32_t *out)
 {
     const struct dims *d = &model->dims;
-    const uint64_t key = numbered(~mix(seed), step);
+    const uint64_t key = random_numbered(~random_mix(seed), step);
     int32_t *target = out + (size_t)n * d->seq;
     for (uint32_t i = 0; i < n; i++) {
-        const uint64_t sample = numbered(key, (uint64_t)first + i);
+        const uint64_t sample = random_numbered(key, (uint64_t)first + i);
         int32_t *token = out + (size_t)i * d->seq;
         for (uint32_t j = 0; j < d->seq; j++)
-            token[j] = skewed(numbered(sample, j), d->vocab);
+            token[j] = skewed(random_numbered(sample, j), d->vocab);
         if (model->layers[0].kind == LAYER_BAG)
             target[i] = most_frequent(token, d->seq, d->classes);
         else if (model->task == TASK_CLASS)
@@ -109,6 +96,6 @@ uint64_t data_bytes(const struct model *model, uint32_t samples)
 uint64_t data_dropout_key(uint64_t seed, uint32_t step, uint32_t layer, uint32_t site)
 {
     /* another start than that of weights and of samples */
-    const uint64_t key = numbered(mix(~seed) ^ stride, step);
-    return numbered(numbered(key, layer), site);
+    const uint64_t key = random_numbered(random_mix(~seed) ^ RANDOM_STRIDE, step);
+    return random_numbered(random_numbered(key, layer), site);
 }

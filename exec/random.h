@@ -12,10 +12,18 @@ static inline uint64_t random_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
+#define RANDOM_STRIDE 0x9e3779b97f4a7c15u
+
 /* The i-th number of the sequence that begins at key. */
 static inline uint64_t random_numbered(uint64_t key, uint64_t i)
 {
-    return random_mix(key + (i + 1) * 0x9e3779b97f4a7c15u);
+    return random_mix(key + (i + 1) * RANDOM_STRIDE);
+}
+
+/* The next one of the sequence whose place is *state. */
+static inline uint64_t random_next(uint64_t *state)
+{
+    return random_mix(*state += RANDOM_STRIDE);
 }
 
 #endif

@@ -69,6 +69,12 @@ refuses 2 "--figure" --figure portrait
 refuses 2 "svg" --backend sim -o figure.txt
 refuses 2 "no/where" --backend sim -o no/where/x.svg
 refuses 2 "no/where" --backend sim --trace no/where/x.json
+refuses 2 "no/where" --backend cpu --data no/where/x.txt
+refuses 2 "directory" --backend cpu --data /
+refuses 2 "no regular file" --backend cpu --data /dev/zero
+: >"$dir/empty"
+refuses 2 "fewer than the batch" --backend cpu --data "$dir/empty"
+refuses 2 "--data" --backend sim --data /etc/passwd
 refuses 2 "GiB" --backend cpu --layers 900 --d-model 8192 --ff 32768
 refuses 2 "''\|empty" --model ""
 
@@ -115,6 +121,16 @@ small="--model mini --layers 1 --d-model 32 --heads 2 --ff 64 --vocab 50 --seq-l
 run --mode ddp $small --ranks 2 --batch 4 --steps 3 --warmup 1 --link none --report r.json --trace t.json
 [ "$status" = 0 ] && [ -s parprof-ddp.svg ] && [ -s r.json ] && [ -s t.json ] && grep -q 'equal on all ranks' "$dir/out"
 result $? "a small run writes figure, report and trace"
+rm -f ./*
+
+for i in 1 2 3 4 5 6 7 8 9; do
+    echo "A cat sat on the mat; \"what a day\", it said."
+done >"$dir/cats.txt"
+# shellcheck disable=SC2086
+run --mode ddp $small --ranks 2 --batch 4 --steps 3 --link none --data "$dir/cats.txt" --report r.json
+[ "$status" = 0 ] && grep -q '"data": "cats.txt"' r.json &&
+    grep -q '^memory: .*(weight .*), measured ' "$dir/out" && grep -q '"measured_bytes"' r.json
+result $? "a run on a text says so, and how much memory it took"
 rm -f ./*
 
 # shellcheck disable=SC2086

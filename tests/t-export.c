@@ -222,6 +222,7 @@ static const char *event_name(const struct json *j, gint64 op)
 static void test_tables(void)
 {
     static const char hostile[] = "q\"\\\n\x01\xff";
+    static const uint64_t memory[4] = {UINT64_MAX, 70, 60, 50};
     struct trace trace;
     small_init(&trace, 2, 2);
     trace.n_steps = 1;
@@ -243,6 +244,9 @@ static void test_tables(void)
     trace.loss[0] = NAN;
     trace.weight_hash = g_new(uint64_t, 2);
     trace.weight_hash[0] = trace.weight_hash[1] = UINT64_C(0xfedcba9876543210);
+    trace_memory(&trace, 1, op_label, g_memdup2(memory, sizeof memory));
+    trace.memory_touched = g_memdup2(memory + 1, sizeof memory / 2);
+    trace.memory_measured = g_memdup2(memory + 1, sizeof memory / 2);
     trace_label(&trace, hostile, "%s", hostile);
     trace_label(&trace, "engine", "%s", "cpu");
     struct trace_op ops[] = {small_op(OP_FWD, 0, 0, 0, 1), small_op(OP_BWD, 0, 0, 1, 2),
@@ -277,6 +281,11 @@ static void test_tables(void)
     g_assert_cmpint(json_integer(key, "members"), ==, 7);
     g_assert_cmpint(json_at(json_get(head, "loss"), 0)->kind, ==, 'n');
     g_assert_cmpstr(json_at(json_get(head, "weight_hash"), 1)->text, ==, "fedcba9876543210");
+    const struct json *row = json_at(json_get(head, "memory"), 0);
+    g_assert_cmpstr(json_string_of(row, "name"), ==, op_label(0));
+    g_assert_cmpstr(json_at(json_get(row, "bytes"), 0)->text, ==, "18446744073709551615");
+    g_assert_cmpstr(json_at(json_get(row, "touched"), 0)->text, ==, "70");
+    g_assert_cmpstr(json_at(json_get(head, "memory_measured"), 1)->text, ==, "60");
     json_free(j);
     trace_release(&trace);
 }

@@ -307,6 +307,31 @@ static void test_many_buckets(void)
     fixture_release(&f);
 }
 
+/* The rank that needs most; what is nothing beside the rest is not named. */
+static void test_memory(void)
+{
+    static const char *const names[] = {"weight", "loss", "saved"};
+    struct fixture f;
+    fixture_init(&f);
+    f.run.n_memory = 3;
+    f.run.memory_names = g_new0(char *, 3);
+    f.run.memory_bytes = g_new0(uint64_t, 6);
+    for (unsigned i = 0; i < 3; i++) {
+        f.run.memory_names[i] = g_strdup(names[i]);
+        f.run.memory_bytes[i] = f.run.memory_bytes[3 + i] = (i == 1 ? 8 : (i + 2) * 1048576);
+    }
+    g_autofree char *equal = print(&f.report);
+    g_assert_nonnull(strstr(equal, "memory: 6.0 MiB a rank at the peak (weight 2.0, saved 4.0)\n"));
+    f.run.memory_bytes[5] *= 2;
+    f.run.memory_measured = g_new0(uint64_t, 2);
+    f.run.memory_measured[0] = 5 << 20;
+    f.run.memory_measured[1] = (10 << 20) + (1 << 19);
+    g_autofree char *differ = print(&f.report);
+    g_assert_nonnull(
+        strstr(differ, "memory: up to 10.0 MiB a rank at the peak (weight 2.0, saved 8.0), measured 10.5\n"));
+    fixture_release(&f);
+}
+
 static void test_json(void)
 {
     struct fixture f;
@@ -320,6 +345,8 @@ static void test_json(void)
     for (unsigned i = 0; i < 2; i++)
         f.run.memory_names[i] = g_strdup(names[i]);
     f.run.memory_bytes[3] = UINT64_MAX;
+    f.run.memory_measured = g_new0(uint64_t, 2);
+    f.run.memory_measured[1] = 12345;
     GString *out = g_string_new(NULL), *again = g_string_new(NULL);
     report_json(&f.report, out);
     report_json(&f.report, again);
@@ -356,6 +383,12 @@ static void test_json(void)
     g_assert_cmpint(json_integer(second, "exposed_ns"), ==, 28200000);
     const struct json *scratch = json_get(json_get(json_get(j, "memory"), "by_category"), "scratch");
     g_assert_cmpstr(json_at(scratch, 1)->text, ==, "18446744073709551615");
+    const struct json *peak = json_get(json_get(j, "memory"), "peak_bytes");
+    const struct json *measured = json_get(json_get(j, "memory"), "measured_bytes");
+    g_assert_cmpstr(json_at(peak, 0)->text, ==, "0");
+    g_assert_cmpstr(json_at(peak, 1)->text, ==, "18446744073709551615");
+    g_assert_cmpuint(json_length(measured), ==, 2);
+    g_assert_cmpstr(json_at(measured, 1)->text, ==, "12345");
     g_assert_cmpint(json_integer(json_get(j, "prediction"), "step_ns"), ==, 292400000);
     g_assert_cmpint(json_integer(json_get(j, "unoverlapped"), "step_ns"), ==, 357100000);
     g_assert_null(json_get(j, "cancelled"));
@@ -436,6 +469,7 @@ int main(int argc, char **argv)
     g_test_add_func("/report/costs-more", test_costs_more);
     g_test_add_func("/report/broken-training", test_broken_training);
     g_test_add_func("/report/many-buckets", test_many_buckets);
+    g_test_add_func("/report/memory", test_memory);
     g_test_add_func("/report/json", test_json);
     g_test_add_func("/report/json-absent", test_json_absent);
     g_test_add_func("/report/hostile-names", test_hostile_names);
