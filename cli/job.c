@@ -72,52 +72,6 @@ static uint64_t mib(const struct options *o, enum option_id id, uint64_t fallbac
     return o->given[id] ? (uint64_t)floor(option_number(o, id, 0) * 1048576) : fallback;
 }
 
-static bool pick_overlap(const char *word, uint8_t *overlap, GError **error)
-{
-    for (uint8_t i = 0; i < OVERLAPS; i++)
-        if (!strcmp(word, overlap_name(i))) {
-            *overlap = i;
-            return true;
-        }
-    return unknown(error, OPTION_OVERLAP, word, "none, backward or optimizer");
-}
-
-/* "none,backward": each once. */
-static bool pick_overlaps(struct job *job, const struct options *o, GError **error)
-{
-    const char *list = option_text(o, OPTION_OVERLAP, overlap_name(OVERLAP_BACKWARD));
-    g_auto(GStrv) names = g_strsplit(list, ",", -1);
-    for (unsigned i = 0; names[i]; i++) {
-        uint8_t overlap;
-        if (!pick_overlap(names[i], &overlap, error))
-            return false;
-        if (memchr(job->overlaps, overlap, job->n_overlaps)) {
-            g_set_error(error, OPTION_ERROR, 0, "--overlap names '%s' twice: leave one out", names[i]);
-            return false;
-        }
-        job->overlaps[job->n_overlaps++] = overlap;
-    }
-    job->shape.overlap = job->overlaps[job->n_overlaps - 1];
-    return true;
-}
-
-struct shape job_shape(const struct job *job, unsigned overlap)
-{
-    struct shape shape = job->shape;
-    shape.overlap = (uint8_t)overlap;
-    return shape;
-}
-
-static bool check_shapes(const struct job *job, GError **error)
-{
-    for (unsigned i = 0; i < job->n_overlaps; i++) {
-        struct shape shape = job_shape(job, job->overlaps[i]);
-        if (!job->mode->check(&shape, error))
-            return false;
-    }
-    return true;
-}
-
 static bool pick_optimizer(struct job *job, const struct options *o, GError **error)
 {
     const char *name = option_text(o, OPTION_OPTIMIZER, optimizer_name(OPTIMIZER_SGD));
@@ -156,6 +110,51 @@ static bool pick_algo(struct job *job, const struct options *o, GError **error)
     return unknown(error, OPTION_ALLREDUCE, text, names->str);
 }
 
+static unsigned overlap_find(const char *name)
+{
+    unsigned overlap = 0;
+    while (overlap < OVERLAPS && strcmp(name, overlap_name(overlap)))
+        overlap++;
+    return overlap;
+}
+
+/* "none,backward": each once. */
+static bool pick_overlaps(struct job *job, const struct options *o, GError **error)
+{
+    const char *list = option_text(o, OPTION_OVERLAP, overlap_name(OVERLAP_BACKWARD));
+    g_auto(GStrv) names = g_strsplit(list, ",", -1);
+    for (unsigned i = 0; names[i]; i++) {
+        unsigned overlap = overlap_find(names[i]);
+        if (overlap == OVERLAPS)
+            return unknown(error, OPTION_OVERLAP, list,
+                           "none, backward or optimizer, or several of them with commas");
+        if (memchr(job->overlaps, (int)overlap, job->n_overlaps)) {
+            g_set_error(error, OPTION_ERROR, 0, "--overlap names '%s' twice: leave one out", names[i]);
+            return false;
+        }
+        job->overlaps[job->n_overlaps++] = (uint8_t)overlap;
+    }
+    job->shape.overlap = job->overlaps[job->n_overlaps - 1];
+    return true;
+}
+
+struct shape job_shape(const struct job *job, unsigned overlap)
+{
+    struct shape shape = job->shape;
+    shape.overlap = (uint8_t)overlap;
+    return shape;
+}
+
+static bool check_shapes(const struct job *job, GError **error)
+{
+    for (unsigned i = 0; i < job->n_overlaps; i++) {
+        struct shape shape = job_shape(job, job->overlaps[i]);
+        if (!job->mode->check(&shape, error))
+            return false;
+    }
+    return true;
+}
+
 /* Defaults of design: two to four ranks on CPU cores, four simulated; 4 samples a rank on CPU, else 32. */
 static bool pick_shape(struct job *job, const struct options *o, GError **error)
 {
@@ -171,7 +170,7 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
     s->accumulate = option_number(o, OPTION_ACCUMULATE, 1);
     s->bucket_view = o->given[OPTION_GRADIENT_AS_BUCKET_VIEW];
     s->first_iteration = o->given[OPTION_FIRST_ITERATION];
-    return pick_overlaps(job, o, error) && pick_optimizer(job, o, error) && pick_algo(job, o, error) &&
+    return pick_optimizer(job, o, error) && pick_algo(job, o, error) && pick_overlaps(job, o, error) &&
            check_shapes(job, error);
 }
 

@@ -14,11 +14,11 @@ struct job {
     struct model *model;
     struct shape shape; /* with the last of the overlaps, the main one */
     uint8_t overlaps[OVERLAPS], n_overlaps;
-    struct cluster *cluster;   /* engine sim only */
-    struct cost_model *costs;  /* engine sim only */
-    double link_gbps, link_us; /* engine cpu only */
+    struct cluster *cluster;        /* engine sim only */
+    struct cost_model *costs;       /* engine sim only */
+    double link_gbps, link_us;      /* engine cpu only */
     double lr, momentum, clip_norm; /* as in struct run */
-    char *why_not_first;       /* auto: why a better engine was passed over; NULL: it was not */
+    char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */
 };
 
 /* A shape that differs in its overlap. */

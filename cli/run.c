@@ -81,6 +81,7 @@ static bool execute(const struct job *job, const struct options *o, const struct
                       .lr = job->lr,
                       .momentum = job->momentum,
                       .clip_norm = job->clip_norm,
+                      .data = option_text(o, OPTION_DATA, NULL),
                       .link_gbps = job->link_gbps,
                       .link_us = job->link_us,
                       .cancel = &cancelled,

@@ -45,6 +45,10 @@ void summary_init(struct summary *s, const struct job *job, const struct options
         row(s->option_rows, "lr", "%s",
             g_ascii_formatd(number, sizeof number, "%.10g", option_number(o, OPTION_LR, 0.1)));
         row(s->option_rows, "seed", "%.0f", option_number(o, OPTION_SEED, 1));
+        if (o->given[OPTION_DATA]) {
+            g_autofree char *data = g_filename_display_basename(option_text(o, OPTION_DATA, ""));
+            row(s->option_rows, "data", "%s", data);
+        }
     }
     row(s->environment_rows, "program", "parprof %s", PACKAGE_VERSION);
     if (job->engine->real) {
@@ -80,6 +84,18 @@ static void head_ranks(const struct job *job, const struct options *o, GString *
                            ranks > 1 ? " + 1 comm" : "", g_get_num_processors());
 }
 
+static void head_training(const struct job *job, GString *out)
+{
+    static const char *const names[OPTIMIZERS] = {
+        [OPTIMIZER_SGD] = "SGD", [OPTIMIZER_MOMENTUM] = "SGD with momentum", [OPTIMIZER_ADAM] = "Adam"};
+    if (job->shape.accumulate > 1)
+        g_string_append_printf(out, " in %" PRIu32 " micro-batches", job->shape.accumulate);
+    g_string_append_printf(out, ", %s", names[job->shape.optimizer]);
+    if (job->shape.clip)
+        g_string_append_printf(out, ", gradients clipped to a norm of %g", job->clip_norm);
+    g_string_append_c(out, '\n');
+}
+
 static void head_model(const struct job *job, GString *out)
 {
     const struct model *m = job->model;
@@ -89,7 +105,8 @@ static void head_model(const struct job *job, GString *out)
                            m->name, m->numel / 1e6, m->numel * dtype_bytes(m->dtype) / 1048576.0, s->batch);
     if (least < most)
         g_string_append_printf(out, "%" PRIu32 " to ", least);
-    g_string_append_printf(out, "%" PRIu32 " a rank), sequence %" PRIu32 ", SGD\n", most, m->dims.seq);
+    g_string_append_printf(out, "%" PRIu32 " a rank), sequence %" PRIu32, most, m->dims.seq);
+    head_training(job, out);
 }
 
 void summary_head(const struct job *job, const struct options *o, GString *out)

@@ -1,14 +1,14 @@
 #include "exec/backend-cpu.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
+#include "exec/arena.h"
 #include "exec/comm.h"
 #include "exec/compute.h"
 #include "exec/data.h"
 #include "exec/host.h"
+#include "exec/text.h"
 #include "exec/workers.h"
 #include "profile/clock.h"
 #include "profile/trace.h"
@@ -18,8 +18,7 @@
 
 enum job_kind {
     JOB_OP,   /* id: op */
-    JOB_ZERO, /* id: rank; touches its arena first, so that the pages are near its thread */
-    JOB_INIT, /* id: rank; the weights that this rank makes */
+    JOB_INIT, /* id: rank; what is live in: zeros, and the weights that this rank makes */
     JOB_COPY  /* id: rank; the weights that others made */
 };
 
@@ -29,12 +28,14 @@ struct cpu {
     struct compute compute;
     struct workers *workers;
     struct comm *comm;
-    char **arena;
-    void **mem;       /* by access */
-    uint32_t *maker;  /* by value: the one of equal weights that is made, the others are its copies */
-    uint32_t *home;   /* by rank: the lane that sets its memory up */
-    uint64_t *jitter; /* by lane: state of its delays */
-    bool jittered;
+    struct arenas arenas;
+    struct text *text; /* NULL: synthetic data */
+    void **mem;        /* by access */
+    uint32_t *maker;   /* by value: the one of equal weights that is made, the others are its copies */
+    uint32_t *home;    /* by rank: the lane that sets its memory up */
+    uint64_t *jitter;  /* by lane: state of its delays */
+    bool jittered, poisoned;
+    uint32_t poisoned_step; /* the last before which memory was poisoned */
     atomic_int stop;
 };
 
@@ -45,12 +46,9 @@ static const struct k_table *kernels_of(const struct model *model)
 
 static void *cpu_cell(void *backend, uint32_t value)
 {
-    const struct cpu *cpu = backend;
-    const struct value *v = &cpu->plan->values[value];
-    return cpu->arena[v->rank] + cpu->plan->place[v->root] + v->offset;
+    return arenas_cell(&((struct cpu *)backend)->arenas, value);
 }
 
-/* A weight that a step finds there.  Others are sent to their rank. */
 static bool is_weight(const struct plan *plan, uint32_t value)
 {
     const struct value *v = &plan->values[value];
@@ -119,27 +117,6 @@ static bool check_memory(const struct run *run, GError **error)
     return false;
 }
 
-static bool map_arenas(struct cpu *cpu, GError **error)
-{
-    for (uint32_t i = 0; i < cpu->plan->t.n_ranks; i++) {
-        uint64_t bytes = cpu->plan->arena_bytes[i];
-        if (!bytes)
-            continue;
-        void *p = bytes > SIZE_MAX
-                      ? MAP_FAILED
-                      : mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p == MAP_FAILED) {
-            g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED,
-                        "cannot allocate %" G_GUINT64_FORMAT
-                        " bytes for rank %u: %s; try fewer ranks or a smaller batch",
-                        bytes, i, g_strerror(errno));
-            return false;
-        }
-        cpu->arena[i] = p;
-    }
-    return true;
-}
-
 static void set_pointers(struct cpu *cpu)
 {
     const struct plan *plan = cpu->plan;
@@ -152,12 +129,12 @@ static void set_pointers(struct cpu *cpu)
             cpu->home[plan->t.lanes[i].rank] = i;
 }
 
-/* What an optimizer remembers is 0 before the first step. */
-static void forget(struct cpu *cpu, uint32_t rank)
+/* What is live in and no weight, such as what an optimizer remembers, is 0 before the first step. */
+static void clear(struct cpu *cpu, uint32_t rank)
 {
     for (uint32_t i = 0; i < cpu->plan->n_values; i++) {
         const struct value *v = &cpu->plan->values[i];
-        if ((v->cls == VALUE_MOMENT || v->cls == VALUE_VARIANCE) && v->root == i && v->rank == rank)
+        if (v->flags & VALUE_LIVE_IN && v->cls != VALUE_WEIGHT && v->root == i && v->rank == rank && v->bytes)
             memset(cpu_cell(cpu, i), 0, v->bytes);
     }
 }
@@ -229,7 +206,10 @@ static bool compute(struct cpu *cpu, const struct job *job, void *const *mem, GE
     const uint32_t data_step = data_position(cpu->run, job->step);
     if (tag->kind == OP_INPUT) {
         const struct samples s = compute_samples(cpu->plan, job->id);
-        data_fill(cpu->run->model, cpu->run->seed, data_step, s.first, s.n, mem[0]);
+        if (cpu->text)
+            text_fill(cpu->text, cpu->run->seed, data_step, s.first, s.n, mem[0]);
+        else
+            data_fill(cpu->run->model, cpu->run->seed, data_step, s.first, s.n, mem[0]);
         return true;
     }
     int status = compute_op(&cpu->compute, NULL, job->id, data_step, mem);
@@ -277,11 +257,9 @@ static bool run_job(void *user, uint32_t lane, const struct job *job, int64_t re
         comm_abort(cpu->comm);
         return false;
     }
-    if (job->what == JOB_ZERO && cpu->arena[job->id])
-        memset(cpu->arena[job->id], 0, cpu->plan->arena_bytes[job->id]);
-    else if (job->what == JOB_INIT) {
+    if (job->what == JOB_INIT) {
         make_weights(cpu, job->id);
-        forget(cpu, job->id);
+        clear(cpu, job->id);
     } else if (job->what == JOB_COPY)
         copy_weights(cpu, job->id);
     *end_ns = clock_ns();
@@ -348,43 +326,75 @@ static bool start_workers(struct cpu *cpu, GError **error)
     return cpu->workers != NULL;
 }
 
-static bool cpu_open(const struct run *run, void **backend, GError **error)
+static bool open_text(struct cpu *cpu, GError **error)
 {
-    const struct plan *plan = run->plan;
-    uint64_t seed = 0;
-    bool jittered;
-    *backend = NULL;
-    g_assert(plan->sealed && plan->arena_bytes);
-    if (!check_memory(run, error) || !cpu_jitter(&jittered, &seed, error))
-        return false;
-    struct cpu *cpu = *backend = g_new0(struct cpu, 1);
-    cpu->run = run;
-    cpu->plan = plan;
-    cpu->jittered = jittered;
-    cpu->compute = (struct compute){run, plan, run->model, kernels_of(run->model)};
-    cpu->arena = g_new0(char *, plan->t.n_ranks);
+    const struct run *run = cpu->run;
+    uint32_t batch = 0;
+    for (uint32_t i = 0; i < cpu->plan->t.n_ranks; i++)
+        batch += cpu->plan->rank_rows[i];
+    cpu->text = run->data ? text_open(run->data, run->model, batch, error) : NULL;
+    return cpu->text || !run->data;
+}
+
+static void init_jitter(struct cpu *cpu, uint64_t seed)
+{
+    cpu->jitter = g_new(uint64_t, cpu->plan->t.n_lanes);
+    for (uint32_t i = 0; i < cpu->plan->t.n_lanes; i++) {
+        uint64_t mixed = seed + i * UINT64_C(0x632be59bd9b4e019);
+        cpu->jitter[i] = next_random(&mixed);
+    }
+}
+
+static bool open_memory(struct cpu *cpu, GError **error)
+{
+    const struct plan *plan = cpu->plan;
     cpu->mem = g_new(void *, plan->n_accesses);
     cpu->maker = g_new(uint32_t, plan->n_values);
     cpu->home = g_new(uint32_t, plan->t.n_ranks);
     memset(cpu->home, 0xff, plan->t.n_ranks * sizeof *cpu->home);
-    cpu->jitter = g_new(uint64_t, plan->t.n_lanes);
-    for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
-        uint64_t mixed = seed + i * UINT64_C(0x632be59bd9b4e019);
-        cpu->jitter[i] = next_random(&mixed);
-    }
-    if (!map_arenas(cpu, error))
+    if (!arenas_open(&cpu->arenas, plan, error))
         return false;
+    if (cpu->poisoned)
+        arenas_poison_all(&cpu->arenas);
     set_pointers(cpu);
     choose_makers(cpu);
+    return true;
+}
+
+static bool cpu_open(const struct run *run, void **backend, GError **error)
+{
+    const struct plan *plan = run->plan;
+    uint64_t seed = 0;
+    struct cpu *cpu = *backend = g_new0(struct cpu, 1);
+    g_assert(plan->sealed && plan->arena_bytes);
+    cpu->run = run;
+    cpu->plan = plan;
+    cpu->compute = (struct compute){run, plan, run->model, kernels_of(run->model)};
+    cpu->poisoned_step = OP_NONE;
+    if (!cpu_jitter(&cpu->jittered, &seed, error) || !arenas_poisoned(&cpu->poisoned, error) ||
+        !open_text(cpu, error) || !check_memory(run, error) || !open_memory(cpu, error))
+        return false;
+    init_jitter(cpu, seed);
     cpu->comm = comm_open(plan, cpu->compute.k, run->link_gbps, run->link_us, &cpu->stop, error);
-    return cpu->comm && start_workers(cpu, error) && on_every_rank(cpu, JOB_ZERO, error) &&
-           cpu_reset(cpu, error);
+    return cpu->comm && start_workers(cpu, error) && cpu_reset(cpu, error);
+}
+
+/* Once the step before is over. */
+static bool poison(struct cpu *cpu, uint32_t step, GError **error)
+{
+    if (!cpu_sync(cpu, error))
+        return false;
+    cpu->poisoned_step = step;
+    if (!atomic_load(&cpu->stop))
+        arenas_poison_roots(&cpu->arenas);
+    return true;
 }
 
 static bool cpu_launch(void *backend, uint32_t op, uint32_t step, const struct timing *timing, GError **error)
 {
     struct cpu *cpu = backend;
-    (void)error;
+    if (cpu->poisoned && cpu->poisoned_step != step && !poison(cpu, step, error))
+        return false;
     workers_give(cpu->workers, cpu->plan->ops[op].lane, &(struct job){JOB_OP, op, step, timing});
     return true;
 }
@@ -395,6 +405,11 @@ static bool cpu_record(void *backend, uint32_t lane, uint32_t event, uint32_t st
     (void)error;
     workers_record(cpu->workers, lane, event, step);
     return true;
+}
+
+static uint64_t cpu_touched(void *backend, uint32_t rank, uint64_t offset, uint64_t bytes)
+{
+    return arenas_touched(&((struct cpu *)backend)->arenas, rank, offset, bytes);
 }
 
 static bool cpu_wait(void *backend, uint32_t lane, uint32_t event, uint32_t step, GError **error)
@@ -414,10 +429,8 @@ static void cpu_close(void *backend)
         comm_abort(cpu->comm);
     workers_close(cpu->workers);
     comm_close(cpu->comm);
-    for (uint32_t i = 0; i < cpu->plan->t.n_ranks; i++)
-        if (cpu->arena[i])
-            munmap(cpu->arena[i], (size_t)cpu->plan->arena_bytes[i]);
-    g_free(cpu->arena);
+    arenas_close(&cpu->arenas);
+    text_close(cpu->text);
     g_free(cpu->mem);
     g_free(cpu->maker);
     g_free(cpu->home);
@@ -447,6 +460,7 @@ const struct backend_ops backend_cpu = {
     .reach = cpu_reach,
     .sync = cpu_sync,
     .cell = cpu_cell,
+    .touched = cpu_touched,
     .abort = cpu_abort,
     .close = cpu_close,
 };

@@ -1,5 +1,6 @@
 #include "exec/exec.h"
 
+#include "exec/arena.h"
 #include "exec/backend-cpu.h"
 #include "exec/host.h"
 #include "exec/walk.h"
@@ -47,15 +48,25 @@ static void label_threads(struct trace *trace, const struct plan *plan)
     g_string_free(text, TRUE);
 }
 
+static void label_data(struct trace *trace, const char *path)
+{
+    g_autofree char *name = g_filename_display_basename(path);
+    trace_label(trace, "data", "%s", name);
+}
+
 static bool label(const struct run *run, struct trace *trace, GError **error)
 {
-    bool jittered;
+    bool jittered, poisoned;
     uint64_t seed;
-    if (!cpu_jitter(&jittered, &seed, error))
+    if (!cpu_jitter(&jittered, &seed, error) || !arenas_poisoned(&poisoned, error))
         return false;
     trace_label(trace, "engine", "cpu");
     label_link(trace, run->link_gbps, run->link_us);
     label_threads(trace, run->plan);
+    if (run->data)
+        label_data(trace, run->data);
+    if (poisoned)
+        trace_label(trace, "memory", "poisoned before every step");
     if (jittered)
         trace_label(trace, "jitter", "seed %" G_GUINT64_FORMAT, seed);
     return true;
@@ -63,6 +74,13 @@ static bool label(const struct run *run, struct trace *trace, GError **error)
 
 static bool run_plan(const struct run *run, struct trace *trace, GError **error)
 {
+    if (!run->model->executable) {
+        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
+                    "model %s can be planned and simulated, not run: its layers have no kernels here, give "
+                    "--backend sim or another --model",
+                    run->model->name);
+        return false;
+    }
     if (run->model->dtype == DTYPE_F32 && !probe(error))
         return false;
     return label(run, trace, error) && walk_run(run, &backend_cpu, trace, error);

@@ -77,7 +77,8 @@ static size_t add_first(struct words *w, const char *bytes, size_t n)
         return 1;
     }
     gunichar c = g_utf8_get_char_validated(bytes, (gssize)n);
-    if (c == (gunichar)-2 && n < sizeof w->pending)
+    /* GLib calls a character that a NUL cuts short incomplete too. */
+    if (c == (gunichar)-2 && !memchr(bytes, '\0', MIN(n, sizeof w->pending)))
         return 0;
     bool valid = c < (gunichar)-2;
     add(w, valid ? c : REPLACEMENT);

@@ -245,7 +245,8 @@ static void append_layers(const struct tables *t, const struct op_tag *tag, GStr
 static void op_text(const struct tables *t, const struct op_tag *tag, GString *out)
 {
     bool hop = tag->algo != ALLREDUCE_WHOLE && op_phase(tag->kind) == PHASE_COMM;
-    g_string_assign(out, hop ? op_label(OP_ALLREDUCE) : op_label(tag->kind));
+    unsigned whole = tag->bucket == OP_NONE ? OP_BROADCAST : OP_ALLREDUCE;
+    g_string_assign(out, op_label(hop ? whole : tag->kind));
     append_layers(t, tag, out);
     if (tag->bucket != OP_NONE)
         g_string_append_printf(out, " bucket %" PRIu32, tag->bucket);

@@ -48,6 +48,15 @@ refuses 2 "--link" --backend cpu --link -1,20
 refuses 2 "--cost" --backend sim --cost free
 refuses 2 "unit" --backend sim --cost unit:F=x
 refuses 2 "--overlap" --overlap sometimes
+refuses 2 "--overlap optimizer cannot" --overlap optimizer --clip-grad-norm 1
+refuses 2 "--overlap optimizer cannot" --overlap none,optimizer --clip-grad-norm 1
+refuses 2 "sgd or adam" --optimizer rmsprop
+refuses 2 "--momentum" --optimizer adam --momentum 0.9
+refuses 2 "--momentum" --momentum -0.1
+refuses 2 "1 to 4" --ranks 2 --batch 8 --accumulate 5
+refuses 2 "--accumulate" --accumulate 0
+refuses 2 "--gradient-as-bucket-view" --mode single --gradient-as-bucket-view
+refuses 2 "--first-iteration" --mode single --first-iteration
 refuses 2 "--dtype" --dtype f16
 refuses 2 "--format" plan --format yaml
 refuses 2 "plan" --format json

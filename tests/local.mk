@@ -16,6 +16,7 @@ UNIT_TESTS = \
 	%D%/t-bucket \
 	%D%/t-cause \
 	%D%/t-cluster \
+	%D%/t-collectives \
 	%D%/t-comm \
 	%D%/t-cost \
 	%D%/t-data \
@@ -24,6 +25,8 @@ UNIT_TESTS = \
 	%D%/t-export \
 	%D%/t-kernels \
 	%D%/t-layers \
+	%D%/t-lower \
+	%D%/t-memory \
 	%D%/t-model \
 	%D%/t-optim \
 	%D%/t-place \
@@ -35,7 +38,9 @@ UNIT_TESTS = \
 	%D%/t-sim-ddp \
 	%D%/t-svg \
 	%D%/t-sweep \
+	%D%/t-text \
 	%D%/t-trace \
+	%D%/t-traffic \
 	%D%/t-train \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
