@@ -308,10 +308,10 @@ static void test_without(void)
     f.report.predicted_analysis = NULL;
     expect_part(&f.report, "measured\n", true);
     f.report.options = apart;
+    f.report.n_others = 0;
     expect_part(&f.report, "42.7 % of communication hidden.\n", true);
     expect_part(&f.report, "predicted", false);
     f.report.options = overlapping;
-    f.report.n_others = 0;
     expect_part(&f.report, "none", false);
     expect_part(&f.report, "saves", false);
     g_clear_pointer(&f.run.loss, g_free);
