@@ -19,14 +19,17 @@ static volatile int cancelled;
 
 static void on_interrupt(int signal)
 {
+    static const char message[] = "\nparprof: stopping after what is running; again: at once\n";
     (void)signal;
     cancelled = 1;
+    if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
+        return;
 }
 
 /* The first SIGINT asks for a partial report; a second one ends the program the hard way. */
 static void catch_interrupt(void)
 {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
     sigaction(SIGINT, &action, NULL);
 }
 
@@ -102,31 +105,28 @@ static bool run_simulated(const struct job *job, struct results *r, GError **err
            (job->shape.ranks == 1 || predict(job, &apart, job->costs, &r->unoverlapped, error));
 }
 
-static bool write_figure(const struct figure *figure, const char *path, const struct results *r,
-                         GError **error)
+/* The files that were asked for, checked before anything runs. */
+struct files {
+    const struct figure *kind; /* NULL: no figure */
+    const struct draw_ops *draw;
+    const char *figure, *trace, *report;
+};
+
+static bool write_figure(const struct files *f, const struct results *r, GError **error)
 {
-    const struct draw_ops *draw = draw_open(error);
-    if (!draw)
-        return false;
     struct figure_input input = {&r->main.trace, &r->main.analysis,
                                  r->unoverlapped.there ? &r->unoverlapped.trace : NULL,
                                  r->unoverlapped.there ? &r->unoverlapped.analysis : NULL};
     struct figure_options options = {.width = 1280, .height = 720};
-    GBytes *bytes = figure_render(figure, &input, &options, draw, error);
+    GBytes *bytes = figure_render(f->kind, &input, &options, f->draw, error);
     if (!bytes)
         return false;
     gsize n;
     const void *data = g_bytes_get_data(bytes, &n);
-    bool ok = output_write(path, data, n, error);
+    bool ok = output_write(f->figure, data, n, error);
     g_bytes_unref(bytes);
     return ok;
 }
-
-/* The files that were asked for, checked before anything runs. */
-struct files {
-    const struct figure *kind; /* NULL: no figure */
-    const char *figure, *trace, *report;
-};
 
 static bool files_check(struct files *f, const struct job *job, const struct options *o, GError **error)
 {
@@ -145,47 +145,82 @@ static bool files_check(struct files *f, const struct job *job, const struct opt
         g_set_error(error, OPTION_ERROR, 0, "--output takes a name that ends in .svg, not '%s'", f->figure);
         return false;
     }
+    if (!f->kind && o->given[OPTION_OUTPUT]) {
+        g_set_error(error, OPTION_ERROR, 0,
+                    "--output is the figure's file, and --figure none asks for no figure");
+        return false;
+    }
+    if (output_same(f->figure, f->trace) || output_same(f->figure, f->report) ||
+        output_same(f->trace, f->report)) {
+        g_set_error(error, OPTION_ERROR, 0,
+                    "--output, --trace and --report would overwrite each other: name a file each");
+        return false;
+    }
     return (!f->figure || output_check(f->figure, error)) && (!f->trace || output_check(f->trace, error)) &&
-           (!f->report || output_check(f->report, error));
+           (!f->report || output_check(f->report, error)) && (!f->kind || (f->draw = draw_open(error)));
 }
 
+/* Writes all that can be written; the error is the first. */
 static bool files_write(const struct files *f, const struct results *r, const struct report *report,
                         GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    if (f->figure && !write_figure(f->kind, f->figure, r, error))
-        return false;
-    if (f->trace) {
-        export_chrome(&r->main.trace, text);
-        if (!output_write(f->trace, text->str, text->len, error))
-            return false;
-        g_string_truncate(text, 0);
+    bool ok = true;
+    if (f->report) {
+        report_json(report, text);
+        ok = output_write(f->report, text->str, text->len, error);
     }
-    if (!f->report)
-        return true;
-    report_json(report, text);
-    return output_write(f->report, text->str, text->len, error);
+    if (f->trace) {
+        g_string_truncate(text, 0);
+        export_chrome(&r->main.trace, text);
+        ok &= output_write(f->trace, text->str, text->len, ok ? error : NULL);
+    }
+    if (f->figure)
+        ok &= write_figure(f, r, ok ? error : NULL);
+    return ok;
+}
+
+/* "wrote FIGURE (step 3 of 10, the median), TRACE; ", or nothing. */
+static void written(const struct files *f, const struct results *r, GString *out)
+{
+    const struct trace *trace = &r->main.trace;
+    const char *before = "wrote ";
+    if (f->figure) {
+        g_string_append_printf(out, "%s%s", before, f->figure);
+        before = ", ";
+        if (trace->n_steps > 1)
+            g_string_append_printf(out, " (step %u of %u, the median)", r->main.analysis.median_step + 1,
+                                   trace->n_steps);
+    }
+    if (f->trace) {
+        g_string_append_printf(out, "%s%s", before, f->trace);
+        before = ", ";
+    }
+    if (f->report)
+        g_string_append_printf(out, "%s%s", before, f->report);
+    if (f->figure || f->trace || f->report)
+        g_string_append(out, "; ");
 }
 
 /* The summary's last line: what was written, and a next command worth trying. */
-static void closing_line(const struct job *job, const struct files *f, const struct results *r, GString *out)
+static void closing_line(const struct job *job, const struct options *o, const struct files *f,
+                         const struct results *r, bool wrote, GString *out)
 {
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
     int64_t predicted_ns = (r->predicted.there ? &r->predicted : &r->main)->analysis.median_ns, best_ns;
-    if (f->figure)
-        g_string_append_printf(out, "wrote %s", f->figure);
-    if (f->figure && r->main.trace.n_steps > 1)
-        g_string_append_printf(out, " (step %u of %u, the median)", r->main.analysis.median_step + 1,
-                               r->main.trace.n_steps);
     double best = job->shape.ranks > 1 ? predict_best_bucket(job, costs, predicted_ns, &best_ns) : 0;
-    if (best > 0)
-        g_string_append_printf(out, "%stry --bucket-mb %g (predicted %.1f ms instead of %.1f)",
-                               f->figure ? "; " : "", best, best_ns / 1e6, predicted_ns / 1e6);
-    else if (job->engine->real)
-        g_string_append_printf(out, "%stry --backend sim --model bert-base", f->figure ? "; " : "");
+    if (wrote)
+        written(f, r, out);
     else
-        g_string_append_printf(out, "%stry parprof plan --model %s", f->figure ? "; " : "", job->model->name);
-    g_string_append_c(out, '\n');
+        g_string_append(out, "not all was written; ");
+    if (best > 0)
+        g_string_append_printf(out, "try --bucket-mb %g (predicted %.1f ms instead of %.1f)\n", best,
+                               best_ns / 1e6, predicted_ns / 1e6);
+    else if (job->engine->real)
+        g_string_append(out, "try --backend sim --model bert-base\n");
+    else
+        g_string_append_printf(out, "try parprof plan --model %s\n",
+                               option_text(o, OPTION_MODEL, job->model->name));
 }
 
 static bool conclude(const struct job *job, const struct options *o, const struct files *f,
@@ -208,10 +243,10 @@ static bool conclude(const struct job *job, const struct options *o, const struc
         report.unoverlapped_analysis = &r->unoverlapped.analysis;
     }
     bool ok = files_write(f, r, &report, error);
-    if (ok && !o->given[OPTION_QUIET]) {
-        summary_head(job, o, out);
+    if (!o->given[OPTION_QUIET]) {
+        summary_head(job, o, &r->main.trace, out);
         report_print(&report, out);
-        closing_line(job, f, r, out);
+        closing_line(job, o, f, r, ok, out);
         /* Text for people gives way to a file that goes to standard output. */
         bool taken = (f->figure && !strcmp(f->figure, "-")) || (f->trace && !strcmp(f->trace, "-")) ||
                      (f->report && !strcmp(f->report, "-"));
@@ -224,7 +259,7 @@ static bool conclude(const struct job *job, const struct options *o, const struc
 static bool run_command(const struct options *o, int *status, GError **error)
 {
     struct job job;
-    struct files files;
+    struct files files = {0};
     struct results results = {0};
     catch_interrupt();
     bool ok = job_open(&job, o, error) && files_check(&files, &job, o, error) &&

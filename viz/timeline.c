@@ -244,7 +244,7 @@ static void message(const struct scene *s, char text[static 96])
     else if (p->hidden_comm_ns <= 0)
         g_snprintf(text, 96, "nothing hides %s of communication", format_duration(p->comm_ns, number));
     else
-        g_snprintf(text, 96, "the backward pass hides %s%.0f %% of communication", almost ? "over " : "",
+        g_snprintf(text, 96, "computation hides %s%.0f %% of communication", almost ? "over " : "",
                    almost ? 99 : percent);
 }
 
