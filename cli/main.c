@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,11 @@
 #include "plan/engine.h"
 
 const struct command *const commands[] = {&command_run, &command_plan, &command_list, NULL};
+
+#define CONTROLS                                                                                             \
+    "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19"   \
+    "\x1a"                                                                                                   \
+    "\x1b\x1c\x1d\x1e\x1f\x7f"
 
 static enum exit_status status_of(const GError *error)
 {
@@ -45,6 +51,7 @@ int cli_main(int argc, char **argv)
      * again. */
     mallopt(M_MMAP_THRESHOLD, 256 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails */
     int status = EXIT_DONE;
     GError *error = NULL;
     bool ok = dispatch(argc, argv, &status, &error);
@@ -54,6 +61,7 @@ int cli_main(int argc, char **argv)
     }
     if (ok)
         return status;
+    g_strdelimit(error->message, CONTROLS, '?'); /* what came from outside may not steer the terminal */
     fprintf(stderr, "parprof: %s\n", error->message);
     status = status_of(error);
     g_error_free(error);

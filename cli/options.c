@@ -48,7 +48,7 @@ static bool parse_number(const struct spec *spec, const char *text, double *out,
 {
     char *end;
     double x = g_ascii_strtod(text, &end);
-    if (end == text || *end || !isfinite(x) || (spec->type == COUNT && x != floor(x)))
+    if (end == text || *end || strpbrk(text, "xX") || !isfinite(x) || (spec->type == COUNT && x != floor(x)))
         usage(error, "--%s takes a %snumber, not '%s'", spec->name, spec->type == COUNT ? "whole " : "",
               text);
     else if (x < spec->min || x > spec->max)
@@ -99,7 +99,7 @@ static GOptionContext *context_new(struct options *o, const char *command)
     GOptionGroup *group = g_option_group_new("all", "", "", o, NULL);
     for (unsigned i = 0; i < N_OPTIONS; i++) {
         GOptionEntry entry[2] = {{specs[i].name, specs[i].letter, 0, G_OPTION_ARG_CALLBACK, (gpointer)set,
-                                  specs[i].help, specs[i].argument}};
+                                  specs[i].help, *specs[i].argument ? specs[i].argument : NULL}};
         /* Raw bytes: a file's name need not be text of the locale. */
         entry[0].flags = specs[i].type == FLAG ? G_OPTION_FLAG_NO_ARG : G_OPTION_FLAG_FILENAME;
         if (!command || listed(specs[i].commands, command))
@@ -201,7 +201,7 @@ bool option_link(const struct options *o, double *gbps, double *us, GError **err
     if (!strcmp(text, "none"))
         return true;
     *gbps = g_ascii_strtod(text, &comma);
-    if (comma != text && *comma == ',') {
+    if (comma != text && *comma == ',' && !strpbrk(text, "xX")) {
         *us = g_ascii_strtod(comma + 1, &end);
         if (end != comma + 1 && !*end && isfinite(*gbps) && *gbps >= 1e-3 && *gbps <= 1e6 && isfinite(*us) &&
             *us >= 0 && *us <= 1e6)

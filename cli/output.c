@@ -14,6 +14,18 @@ static bool fail(GError **error, const char *path, int code)
     return false;
 }
 
+/* A link keeps pointing where it does, even to nothing; the file behind it is written. */
+static char *behind_link(const char *path)
+{
+    char *real = realpath(path, NULL);
+    if (real)
+        return real;
+    g_autofree char *to = g_file_read_link(path, NULL), *folder = g_path_get_dirname(path);
+    if (!to)
+        return g_strdup(path);
+    return g_path_is_absolute(to) ? g_strdup(to) : g_build_filename(folder, to, NULL);
+}
+
 bool output_check(const char *path, GError **error)
 {
     struct stat st;
@@ -28,7 +40,7 @@ bool output_check(const char *path, GError **error)
             return true;
     } else if (errno != ENOENT)
         return fail(error, path, errno);
-    g_autofree char *folder = g_path_get_dirname(path);
+    g_autofree char *target = behind_link(path), *folder = g_path_get_dirname(target);
     if (stat(folder, &st))
         return fail(error, path, errno);
     if (!S_ISDIR(st.st_mode))
@@ -64,13 +76,26 @@ static bool write_through(const char *path, const void *data, size_t bytes, GErr
     return ok || fail(error, path, code);
 }
 
+bool output_same(const char *a, const char *b)
+{
+    if (!a || !b || !strcmp(a, "-") || !strcmp(b, "-"))
+        return a && b && !strcmp(a, b);
+    g_autofree char *x = behind_link(a), *y = behind_link(b);
+    g_autofree char *whole_x = g_canonicalize_filename(x, NULL), *whole_y = g_canonicalize_filename(y, NULL);
+    struct stat st;
+    /* Devices and pipes take what comes. */
+    return !strcmp(whole_x, whole_y) && (stat(whole_x, &st) || S_ISREG(st.st_mode));
+}
+
 bool output_write(const char *path, const void *data, size_t bytes, GError **error)
 {
     struct stat st;
     if (!strcmp(path, "-") || (!stat(path, &st) && !S_ISREG(st.st_mode)))
         return write_through(path, data, bytes, error);
-    /* A link keeps pointing where it does; the file behind it is replaced. */
-    g_autofree char *real = realpath(path, NULL);
-    return g_file_set_contents_full(real ? real : path, data, bytes, G_FILE_SET_CONTENTS_CONSISTENT, 0666,
-                                    error);
+    g_autofree char *target = behind_link(path);
+    g_autoptr(GError) why = NULL;
+    if (g_file_set_contents_full(target, data, bytes, G_FILE_SET_CONTENTS_CONSISTENT, 0666, &why))
+        return true;
+    g_set_error(error, why->domain, why->code, "cannot write '%s': %s", path, why->message);
+    return false;
 }

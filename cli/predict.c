@@ -23,6 +23,9 @@ bool predict(const struct job *job, const struct shape *shape, const struct cost
     out->there = sim_engine.run(&run, &out->trace, error) && analyze(&out->trace, &out->analysis, error);
     if (!out->there)
         trace_release(&out->trace);
+    else if (job->cluster && shape->ranks > job->cluster->devices)
+        trace_label(&out->trace, "cluster", "%s, extended from %u to %u devices", job->cluster->name,
+                    job->cluster->devices, shape->ranks);
     plan_release(&plan);
     return out->there;
 }

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/files.h"
 #include "cli/job.h"
-#include "cli/output.h"
 #include "cli/predict.h"
 #include "cli/summary.h"
-#include "profile/export.h"
 #include "profile/report.h"
-#include "viz/figure.h"
 
 enum { CALIBRATION_STEPS = 5, CALIBRATION_WARMUP = 1 };
 
@@ -19,14 +17,17 @@ static volatile int cancelled;
 
 static void on_interrupt(int signal)
 {
+    static const char message[] = "\nparprof: stopping after what is running; again: at once\n";
     (void)signal;
     cancelled = 1;
+    if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
+        return;
 }
 
 /* The first SIGINT asks for a partial report; a second one ends the program the hard way. */
 static void catch_interrupt(void)
 {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
     sigaction(SIGINT, &action, NULL);
 }
 
@@ -184,92 +185,27 @@ static uint32_t list_others(const struct results *r, struct variant *others)
     return n;
 }
 
-static bool write_figure(const struct figure *figure, const char *path, const struct report *r,
-                         GError **error)
-{
-    const struct draw_ops *draw = draw_open(error);
-    if (!draw)
-        return false;
-    struct figure_input input = {r->trace, r->analysis, report_overlap(r), r->others, r->n_others};
-    struct figure_options options = {.width = 1280, .height = 720};
-    GBytes *bytes = figure_render(figure, &input, &options, draw, error);
-    if (!bytes)
-        return false;
-    gsize n;
-    const void *data = g_bytes_get_data(bytes, &n);
-    bool ok = output_write(path, data, n, error);
-    g_bytes_unref(bytes);
-    return ok;
-}
-
-/* The files that were asked for, checked before anything runs. */
-struct files {
-    const struct figure *kind; /* NULL: no figure */
-    const char *figure, *trace, *report;
-};
-
-static bool files_check(struct files *f, const struct job *job, const struct options *o, GError **error)
-{
-    const char *kind = option_text(o, OPTION_FIGURE, figures[0]->name);
-    g_autofree char *standard = g_strdup_printf("parprof-%s.svg", job->mode->name);
-    f->kind = figure_find(kind);
-    if (!f->kind && strcmp(kind, "none")) {
-        g_set_error(error, OPTION_ERROR, 0,
-                    "--figure takes a name that 'parprof list' shows, or none, not '%s'", kind);
-        return false;
-    }
-    f->figure = f->kind ? option_text(o, OPTION_OUTPUT, g_intern_string(standard)) : NULL;
-    f->trace = option_text(o, OPTION_TRACE, NULL);
-    f->report = option_text(o, OPTION_REPORT, NULL);
-    if (f->figure && strcmp(f->figure, "-") && !g_str_has_suffix(f->figure, ".svg")) {
-        g_set_error(error, OPTION_ERROR, 0, "--output takes a name that ends in .svg, not '%s'", f->figure);
-        return false;
-    }
-    return (!f->figure || output_check(f->figure, error)) && (!f->trace || output_check(f->trace, error)) &&
-           (!f->report || output_check(f->report, error));
-}
-
-static bool files_write(const struct files *f, const struct report *report, GError **error)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-    if (f->figure && !write_figure(f->kind, f->figure, report, error))
-        return false;
-    if (f->trace) {
-        export_chrome(report->trace, text);
-        if (!output_write(f->trace, text->str, text->len, error))
-            return false;
-        g_string_truncate(text, 0);
-    }
-    if (!f->report)
-        return true;
-    report_json(report, text);
-    return output_write(f->report, text->str, text->len, error);
-}
-
 /* The summary's last line: what was written, and a next command worth trying. */
 static void closing_line(const struct job *job, const struct options *o, const struct files *f,
-                         const struct results *r, GString *out)
+                         const struct report *report, const struct results *r, bool wrote, GString *out)
 {
     const struct attempt *main = results_main(r);
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
     int64_t predicted_ns = (main->predicted.there ? &main->predicted : &main->outcome)->analysis.median_ns,
             best_ns;
-    if (f->figure)
-        g_string_append_printf(out, "wrote %s", f->figure);
-    if (f->figure && main->outcome.trace.n_steps > 1)
-        g_string_append_printf(out, " (step %u of %u, the median)", main->outcome.analysis.median_step + 1,
-                               main->outcome.trace.n_steps);
-    g_string_append(out, f->figure ? "; try " : "try ");
     double best = job->shape.ranks > 1 ? predict_best_bucket(job, costs, predicted_ns, &best_ns) : 0;
-    if (best > 0)
-        g_string_append_printf(out, "--bucket-mb %g (predicted %.1f ms instead of %.1f)", best, best_ns / 1e6,
-                               predicted_ns / 1e6);
-    else if (job->engine->real)
-        g_string_append(out, "--backend sim --model bert-base");
+    if (wrote)
+        files_name(f, report, out);
     else
-        g_string_append_printf(out, "parprof plan --model %s",
+        g_string_append(out, "not all was written; ");
+    if (best > 0)
+        g_string_append_printf(out, "try --bucket-mb %g (predicted %.1f ms instead of %.1f)\n", best,
+                               best_ns / 1e6, predicted_ns / 1e6);
+    else if (job->engine->real)
+        g_string_append(out, "try --backend sim --model bert-base\n");
+    else
+        g_string_append_printf(out, "try parprof plan --model %s\n",
                                option_text(o, OPTION_MODEL, job->model->name));
-    g_string_append_c(out, '\n');
 }
 
 static bool conclude(const struct job *job, const struct options *o, const struct files *f,
@@ -291,14 +227,12 @@ static bool conclude(const struct job *job, const struct options *o, const struc
     if (main->predicted.there)
         report.predicted_analysis = &main->predicted.analysis;
     bool ok = files_write(f, &report, error);
-    if (ok && !o->given[OPTION_QUIET]) {
-        summary_head(job, o, out);
+    if (!o->given[OPTION_QUIET]) {
+        summary_head(job, o, report.trace, out);
         report_print(&report, out);
-        closing_line(job, o, f, r, out);
+        closing_line(job, o, f, &report, r, ok, out);
         /* Text for people gives way to a file that goes to standard output. */
-        bool taken = (f->figure && !strcmp(f->figure, "-")) || (f->trace && !strcmp(f->trace, "-")) ||
-                     (f->report && !strcmp(f->report, "-"));
-        fputs(out->str, taken ? stderr : stdout);
+        fputs(out->str, files_take_stdout(f) ? stderr : stdout);
     }
     summary_release(&summary);
     return ok;
@@ -307,10 +241,10 @@ static bool conclude(const struct job *job, const struct options *o, const struc
 static bool run_command(const struct options *o, int *status, GError **error)
 {
     struct job job;
-    struct files files;
+    struct files files = {0};
     struct results results = {0};
     catch_interrupt();
-    bool ok = job_open(&job, o, error) && files_check(&files, &job, o, error) &&
+    bool ok = job_open(&job, o, error) && files_check(&files, job.mode->name, o, error) &&
               (job.engine->real ? run_real(&job, o, &results, error) : run_simulated(&job, &results, error));
     if (ok && cancelled)
         *status = EXIT_INTERRUPTED;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "profile/trace.h"
 
 static void row(GPtrArray *rows, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4);
 static void row(GPtrArray *rows, const char *key, const char *format, ...)
@@ -88,27 +89,31 @@ void summary_release(struct summary *s)
     g_ptr_array_unref(s->environment_rows);
 }
 
-static void head_ranks(const struct job *job, const struct options *o, GString *out)
+static void head_ranks(const struct job *job, const struct options *o, const struct trace *trace,
+                       GString *out)
 {
     uint32_t ranks = job->shape.ranks;
-    const char *plural = ranks == 1 ? "" : "s";
-    if (!job->engine->real) {
-        g_string_append_printf(out, "parprof: simulated on %s: %" PRIu32 " rank%s\n", job->cluster->name,
-                               ranks, plural);
+    const char *threads = trace_label_value(trace, "threads");
+    g_string_append(out, "parprof: ");
+    if (job->engine->real) {
+        g_string_append_printf(out, "%srunning on CPU: %s\n",
+                               o->given[OPTION_BACKEND] ? "" : "no GPU backend in this build, ", threads);
         return;
     }
-    g_string_append_printf(out,
-                           "parprof: %srunning on CPU: %" PRIu32 " rank%s × (1 compute%s thread), %u cores\n",
-                           o->given[OPTION_BACKEND] ? "" : "no GPU backend in this build, ", ranks, plural,
-                           ranks > 1 ? " + 1 comm" : "", g_get_num_processors());
+    if (job->why_not_first)
+        g_string_append_printf(out, "cannot run here (%s), ", job->why_not_first);
+    g_string_append_printf(out, "simulated on %s: %" PRIu32 " rank%s", job->cluster->name, ranks,
+                           ranks == 1 ? "" : "s");
+    if (ranks > job->cluster->devices)
+        g_string_append_printf(out, ", more than its %" PRIu32 " devices: taken as linked alike",
+                               job->cluster->devices);
+    g_string_append_c(out, '\n');
 }
 
 static void head_optimizer(const struct job *job, GString *out)
 {
     static const char *const names[OPTIMIZERS] = {
         [OPTIMIZER_SGD] = "SGD", [OPTIMIZER_MOMENTUM] = "SGD", [OPTIMIZER_ADAM] = "Adam"};
-    if (job->shape.accumulate > 1)
-        g_string_append_printf(out, " in %" PRIu32 " micro-batches", job->shape.accumulate);
     g_string_append_printf(out, ", %s", names[job->shape.optimizer]);
     if (job->shape.optimizer == OPTIMIZER_MOMENTUM)
         g_string_append_printf(out, " with momentum %g", job->momentum);
@@ -122,20 +127,24 @@ static void head_model(const struct job *job, GString *out)
     const struct model *m = job->model;
     const struct shape *s = &job->shape;
     uint32_t most = chunk_size(s->batch, s->ranks, 0), least = chunk_size(s->batch, s->ranks, s->ranks - 1);
-    g_string_append_printf(out, "model %s, %.1f M parameters, %.1f MiB gradients; batch %" PRIu32 " (",
-                           m->name, m->numel / 1e6, m->numel * dtype_bytes(m->dtype) / 1048576.0, s->batch);
+    bool small = m->numel < 1000000;
+    g_string_append_printf(out, "model %s, %.1f %c parameters, %.1f MiB gradients; batch %" PRIu32 " (",
+                           m->name, m->numel / (small ? 1e3 : 1e6), small ? 'K' : 'M',
+                           m->numel * dtype_bytes(m->dtype) / 1048576.0, s->batch);
     if (least < most)
         g_string_append_printf(out, "%" PRIu32 " to ", least);
     g_string_append_printf(out, "%" PRIu32 " a rank", most);
     if (s->accumulate > 1)
         g_string_append_printf(out, " in %" PRIu32 " micro-batches", s->accumulate);
-    g_string_append_printf(out, "), sequence %" PRIu32, m->dims.seq);
+    g_string_append_c(out, ')');
+    if (m->dims.seq > 1)
+        g_string_append_printf(out, ", sequence %" PRIu32, m->dims.seq);
     head_optimizer(job, out);
 }
 
-void summary_head(const struct job *job, const struct options *o, GString *out)
+void summary_head(const struct job *job, const struct options *o, const struct trace *trace, GString *out)
 {
-    head_ranks(job, o, out);
+    head_ranks(job, o, trace, out);
     head_model(job, out);
     if (!job->engine->real)
         g_string_append_printf(out, "costs %s; link %g Gb/s, %g µs\n", job->costs->name,

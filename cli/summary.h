@@ -14,6 +14,7 @@ void summary_init(struct summary *, const struct job *, const struct options *);
 void summary_release(struct summary *);
 
 /* Three lines: what runs on what, the model and batch, the link or the prices. */
-void summary_head(const struct job *, const struct options *, GString *out);
+struct trace;
+void summary_head(const struct job *, const struct options *, const struct trace *, GString *out);
 
 #endif

@@ -14,8 +14,11 @@
 #include "profile/clock.h"
 #include "profile/trace.h"
 
-#define BLAS_BUFFER_BYTES ((uint64_t)32 << 20) /* OpenBLAS maps one a thread */
-#define JITTER_MAX_NS     400000
+/* What a thread reserves without using it: its stack, the allocator's arena, OpenBLAS's buffer, which it asks
+ * for again and again where there is no room. */
+#define THREAD_ADDRESS_BYTES ((uint64_t)208 << 20)
+#define BLAS_BUFFER_BYTES    ((uint64_t)32 << 20) /* OpenBLAS maps one a thread */
+#define JITTER_MAX_NS        400000
 
 enum job_kind {
     JOB_OP,   /* id: op */
@@ -107,6 +110,15 @@ static bool check_memory(const struct run *run, GError **error)
     need = add_sizes(need, run->steps * trace_bytes_a_step);
     for (uint32_t i = 0; i < run->plan->t.n_ranks; i++)
         need = add_sizes(need, run->plan->arena_bytes[i]);
+    uint64_t address_space = add_sizes(need, run->plan->t.n_lanes * THREAD_ADDRESS_BYTES);
+    if (address_space > host_address_space_left()) {
+        g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_TOO_BIG,
+                    "%u ranks need %" G_GUINT64_FORMAT
+                    " bytes of address space, more than its limit leaves; raise it "
+                    "(ulimit -v), or try fewer ranks",
+                    run->plan->t.n_ranks, address_space);
+        return false;
+    }
     if (need <= available)
         return true;
     g_autofree char *needed = gib(need), *left = gib(available);

@@ -25,14 +25,14 @@ static void label_link(struct trace *trace, double gbps, double us)
     g_ascii_formatd(rate, sizeof rate, "%.6g", gbps);
     g_ascii_formatd(latency, sizeof latency, "%.6g", us);
     if (gbps > 0)
-        trace_label(trace, "link", "paced to %s Gb/s, %s us", rate, latency);
+        trace_label(trace, "link", "paced to %s Gb/s, %s µs", rate, latency);
     else if (us > 0)
-        trace_label(trace, "link", "paced to %s us, raw memory beyond", latency);
+        trace_label(trace, "link", "paced to %s µs, raw memory beyond", latency);
     else
         trace_label(trace, "link", "raw memory");
 }
 
-/* "2 x (1 compute + 1 comm + 1 copy), 4 CPUs" */
+/* "2 ranks × (1 compute + 1 comm + 1 copy thread), 4 cores" */
 static void label_threads(struct trace *trace, const struct plan *plan)
 {
     uint32_t n_cpus, count[LANE_CLASSES] = {0};
@@ -43,8 +43,8 @@ static void label_threads(struct trace *trace, const struct plan *plan)
     for (unsigned i = 0; i < LANE_CLASSES; i++)
         if (count[i])
             g_string_append_printf(text, "%s%u %s", text->len ? " + " : "", count[i], lane_class_name(i));
-    trace_label(trace, "threads", "%u x (%s), %u CPU%s", plan->t.n_ranks, text->str, n_cpus,
-                n_cpus == 1 ? "" : "s");
+    trace_label(trace, "threads", "%u rank%s × (%s thread), %u core%s", plan->t.n_ranks,
+                plan->t.n_ranks == 1 ? "" : "s", text->str, n_cpus, n_cpus == 1 ? "" : "s");
     g_string_free(text, TRUE);
 }
 

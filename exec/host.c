@@ -1,6 +1,7 @@
 #include "exec/host.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <string.h>
 
 #define CPUS_MAX 8192
@@ -155,4 +156,16 @@ uint64_t host_memory_available(void)
         kib < UINT64_MAX / 1024)
         available = kib * 1024;
     return MIN(available, groups_available());
+}
+
+uint64_t host_address_space_left(void)
+{
+    struct rlimit limit;
+    uint64_t used_kib = 0;
+    g_autofree char *text = NULL;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    if (read_text("/proc/self/status", &text))
+        number_after(text, "VmSize:", &used_kib);
+    return limit.rlim_cur > used_kib * 1024 ? limit.rlim_cur - used_kib * 1024 : 0;
 }

@@ -17,4 +17,7 @@ void host_place(const struct plan *, const int *cpus, uint32_t n_cpus, int *cpu_
  * group limits us.  UINT64_MAX if nobody says. */
 uint64_t host_memory_available(void);
 
+/* What the limit on this process's address space (ulimit -v) leaves; UINT64_MAX without one. */
+uint64_t host_address_space_left(void);
+
 #endif

@@ -24,7 +24,9 @@ const struct draw_ops *draw_open(GError **error)
     g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *beside = program ? g_path_get_dirname(program) : g_strdup(".");
     g_autofree char *above = g_path_get_dirname(beside); /* test programs are built in a folder below it */
-    const char *const folders[] = {beside, above, PKGLIBDIR};
+    g_autofree char *moved =
+        g_build_filename(above, "lib", "parprof", NULL); /* installed elsewhere than configured */
+    const char *const folders[] = {beside, above, moved, PKGLIBDIR};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(folders); i++) {
         g_autofree char *path = g_build_filename(folders[i], MODULE, NULL);
@@ -33,8 +35,7 @@ const struct draw_ops *draw_open(GError **error)
     }
     g_set_error(error, DRAW_ERROR, DRAW_ERROR_FAILED,
                 "drawing: " MODULE
-                " is neither in %s nor in %s nor in %s; 'make' builds it and 'make install' "
-                "installs it",
-                folders[0], folders[1], folders[2]);
+                " is in none of %s, %s, %s, %s; 'make' builds it and 'make install' installs it",
+                folders[0], folders[1], folders[2], folders[3]);
     return NULL;
 }

@@ -19,7 +19,6 @@ static void message(const struct figure_input *in, char text[static 96])
     const struct partition *p = &a->partition[(size_t)a->median_step * a->n_ranks + a->slowest_rank];
     const double percent = p->comm_ns > 0 ? 100.0 * (double)p->hidden_comm_ns / (double)p->comm_ns : 0;
     const bool almost = percent >= 99.5 && p->exposed_comm_ns > 0; /* not to be rounded to all of it */
-    const char *who = is(in->name, "optimizer") ? "backward and optimizer hide" : "the backward pass hides";
     char number[32];
 
     if (p->comm_ns <= 0)
@@ -27,7 +26,7 @@ static void message(const struct figure_input *in, char text[static 96])
     else if (p->hidden_comm_ns <= 0)
         g_snprintf(text, 96, "nothing hides %s of communication", format_duration(p->comm_ns, number));
     else
-        g_snprintf(text, 96, "%s %s%.0f %% of communication", who, almost ? "over " : "",
+        g_snprintf(text, 96, "computation hides %s%.0f %% of communication", almost ? "over " : "",
                    almost ? 99 : percent);
 }
 
