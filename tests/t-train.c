@@ -346,6 +346,23 @@ static void test_split_classes(void)
     check_split(&s);
 }
 
+/* A head that multiplies by the words, dropout keyed by sample: neither the ranks nor the micro-batches show. */
+static void test_split_tied(void)
+{
+    struct setup s = base;
+    s.model = "gpt2";
+    s.ranks = 3;
+    s.batch = 8;
+    s.optimizer = OPTIMIZER_MOMENTUM;
+    s.bucket_bytes = 5000;
+    for (unsigned i = 0; i < 2 * OVERLAPS; i++) {
+        s.overlap = (uint8_t)(i % OVERLAPS);
+        s.bucket_view = i >= OVERLAPS;
+        s.accumulate = i % 2 + 1;
+        check_split(&s);
+    }
+}
+
 /* Delays change when things happen, not one bit of what they give. */
 static void test_jitter(void)
 {
@@ -417,6 +434,7 @@ int main(int argc, char **argv)
     g_test_add_func("/train/first-iteration", test_first_iteration);
     g_test_add_func("/train/split-f64", test_split_f64);
     g_test_add_func("/train/split-classes", test_split_classes);
+    g_test_add_func("/train/split-tied", test_split_tied);
     g_test_add_func("/train/jitter", test_jitter);
     g_test_add_func("/train/warmup", test_warmup);
     g_test_add_func("/train/data-position", test_data_position);
