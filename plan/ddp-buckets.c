@@ -111,14 +111,14 @@ static uint32_t copy_cost(struct build *b, enum op_kind kind, uint64_t bytes, ui
 }
 
 /* PACK of a layer's gradients into one bucket.  [from, to) of bucket_params. */
-static uint32_t add_pack(struct build *b, const struct build_rank *r, const struct ddp_rank *d, uint32_t from,
-                         uint32_t to)
+static uint32_t add_pack(struct build *b, const struct build_rank *r, const struct ddp_rank *d,
+                         uint32_t micro, uint32_t from, uint32_t to)
 {
     const struct tables *t = &b->plan->t;
     uint32_t layer = t->params[t->bucket_params[from]].layer;
     struct op_tag tag = build_tag(OP_PACK);
     tag.bucket = t->params[t->bucket_params[from]].bucket;
-    tag.micro = b->plan->n_micro - 1;
+    tag.micro = micro;
     tag.layer0 = (uint16_t)layer;
     tag.layer1 = (uint16_t)(layer + 1);
     uint64_t bytes = 0;
@@ -145,9 +145,9 @@ static uint32_t add_allreduce(struct build *b, const struct ddp_rank *d, uint32_
     return op;
 }
 
-/* By bucket: gradients that are still to be copied in; and the next to be launched. */
+/* By bucket: gradients that are still to be copied in; the next to be launched; of which micro-batch. */
 struct filling {
-    uint32_t *pending, next;
+    uint32_t *pending, next, micro;
 };
 
 /* Copies in the gradients of a layer, [from, to) of bucket_params, bucket by bucket, and launches what is
@@ -159,7 +159,7 @@ static void fill(struct build *b, const struct build_rank *r, const struct ddp_r
     while (from < to) {
         uint32_t bucket = t->params[t->bucket_params[from]].bucket;
         uint32_t end = MIN(to, t->buckets[bucket].first_param + t->buckets[bucket].n_params);
-        uint32_t pack = add_pack(b, r, d, from, end);
+        uint32_t pack = add_pack(b, r, d, f->micro, from, end);
         f->pending[bucket] -= end - from;
         from = end;
         for (; b->shape->overlap != OVERLAP_NONE && f->next < t->n_buckets && !f->pending[f->next]; f->next++)
@@ -173,7 +173,7 @@ void ddp_backward(struct build *b, const struct build_rank *r, const struct ddp_
     const struct tables *t = &b->plan->t;
     g_autofree uint32_t *pending = g_new(uint32_t, t->n_buckets);
     g_autofree uint32_t *place = g_new(uint32_t, t->n_params); /* of a parameter in bucket_params */
-    struct filling f = {pending, 0};
+    struct filling f = {pending, 0, m->micro};
     for (uint32_t i = 0; i < t->n_buckets; i++)
         pending[i] = t->buckets[i].n_params;
     for (uint32_t i = 0; i < t->n_params; i++)
