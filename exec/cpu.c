@@ -74,6 +74,13 @@ static bool label(const struct run *run, struct trace *trace, GError **error)
 
 static bool run_plan(const struct run *run, struct trace *trace, GError **error)
 {
+    if (!run->model->executable) {
+        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
+                    "model %s can be planned and simulated, not run: its layers have no kernels here, give "
+                    "--backend sim or another --model",
+                    run->model->name);
+        return false;
+    }
     if (run->model->dtype == DTYPE_F32 && !probe(error))
         return false;
     return label(run, trace, error) && walk_run(run, &backend_cpu, trace, error);

@@ -1,5 +1,7 @@
 #include "exec/data.h"
 
+#include <math.h>
+
 /* Steele, Lea, Flood 2014: the finalizer of SplitMix64, applied to key + i stride, is its i-th number. */
 static const uint64_t stride = 0x9e3779b97f4a7c15u;
 
@@ -26,10 +28,12 @@ static inline double normal_like(uint64_t random)
 }
 
 /* Element i of a parameter; init and key are the parameter's. */
-static inline double initial(enum init init, uint64_t key, uint64_t i)
+static inline double initial(enum init init, uint32_t cols, uint64_t key, uint64_t i)
 {
     if (init == INIT_NORMAL)
         return 0.02 * normal_like(numbered(key, i));
+    if (init == INIT_DENSE)
+        return normal_like(numbered(key, i)) / sqrt(cols);
     return init == INIT_ONE;
 }
 
@@ -42,10 +46,10 @@ void data_init_layer(const struct model *model, uint32_t layer, uint64_t seed, v
         const uint64_t key = numbered(mix(seed), p);
         if (model->dtype == DTYPE_F32)
             for (uint64_t i = 0; i < param->numel; i++)
-                ((float *)block)[param->offset + i] = (float)initial(init, key, i);
+                ((float *)block)[param->offset + i] = (float)initial(init, param->cols, key, i);
         else
             for (uint64_t i = 0; i < param->numel; i++)
-                ((double *)block)[param->offset + i] = initial(init, key, i);
+                ((double *)block)[param->offset + i] = initial(init, param->cols, key, i);
     }
 }
 
@@ -57,11 +61,6 @@ static int32_t skewed(uint64_t random, uint32_t n)
     u = u * u >> 32;
     u = u * u >> 32;
     return (int32_t)(u * n >> 32);
-}
-
-static uint32_t targets(const struct model *model)
-{
-    return model->task == TASK_TOKENS ? model->dims.seq : 1;
 }
 
 void data_fill(const struct model *model, uint64_t seed, uint32_t step, uint32_t first, uint32_t n,
@@ -85,5 +84,12 @@ void data_fill(const struct model *model, uint64_t seed, uint32_t step, uint32_t
 
 uint64_t data_bytes(const struct model *model, uint32_t samples)
 {
-    return (uint64_t)samples * (model->dims.seq + targets(model)) * sizeof(int32_t);
+    return model_input_bytes(model, samples);
+}
+
+uint64_t data_dropout_key(uint64_t seed, uint32_t step, uint32_t layer, uint32_t site)
+{
+    /* another start than that of weights and of samples */
+    const uint64_t key = numbered(mix(~seed) ^ stride, step);
+    return numbered(numbered(key, layer), site);
 }

@@ -14,7 +14,16 @@
 extern "C" {
 #endif
 
-enum k_activation { K_GELU, K_RELU }; /* GELU: the exact one, x Phi(x), as PyTorch's default */
+enum k_activation { K_GELU, K_RELU, K_GELU_TANH }; /* GELU: the exact one, x Phi(x), as PyTorch's default */
+
+/* Dropout sets an element to 0 with probability p, else multiplies it by 1 / (1 - p).  Which it is depends on the key, the
+ * number of the element's sample and its place in the sample alone, so no split into batches changes it, and backward
+ * finds it again.  A matrix of n columns has sample_rows rows a sample, the first of them of sample `first`. */
+struct k_dropout {
+    uint64_t key, first;
+    size_t sample_rows;
+    double p; /* [0, 1) */
+};
 
 struct k_table {
     const char *name; /* "cpu f32" */
@@ -28,21 +37,27 @@ struct k_table {
     /* dbias[j] = sum over rows of dy[r,j] */
     int (*bias_grad)(void *stream, size_t rows, size_t n, const void *dy, size_t ld, void *dbias, int accumulate);
 
-    /* sum = x + y + bias (x NULL: nothing; bias NULL: nothing; sum may be y); out = (sum - mean) rstd gamma + beta.
-     * epsilon 1e-5. */
+    /* sum = x + y + bias (x NULL: nothing; bias NULL: nothing; sum may be y, or NULL for y that nothing is added to);
+     * out = (sum - mean) rstd gamma + beta.  epsilon 1e-5. */
     int (*add_norm)(void *stream, size_t rows, size_t d, const void *x, const void *y, const void *bias, const void *gamma,
                     const void *beta, void *sum, void *out, void *mean, void *rstd);
-    /* From dout: dsum, dgamma, dbeta. */
+    /* From dout: dsum, to which `plus` is added (NULL: nothing), dgamma, dbeta. */
     int (*add_norm_grad)(void *stream, size_t rows, size_t d, const void *dout, const void *sum, const void *gamma,
-                         const void *mean, const void *rstd, void *dsum, void *dgamma, void *dbeta, int accumulate);
+                         const void *mean, const void *rstd, const void *plus, void *dsum, void *dgamma, void *dbeta, int accumulate);
 
-    /* qkv[rows, 3 heads dh], rows = batch seq; probs[batch, heads, seq, seq] = softmax(q k' / sqrt(dh));
-     * out[rows, heads dh] = probs v. */
-    int (*attention)(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *qkv, void *probs,
-                     void *out);
-    /* dprobs: scratch of the size of probs. */
-    int (*attention_grad)(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *dout,
-                          const void *qkv, const void *probs, void *dprobs, void *dqkv);
+    /* qkv[rows, 3 heads dh], rows = batch seq; probs[batch, heads, seq, seq] = softmax(q k' / sqrt(dh)), causal: over the
+     * positions up to a row's own, 0 behind; out[rows, heads dh] = dropout(probs) v (drop NULL: none).
+     * dropped, dprobs: scratch of the size of probs; dropped is not needed without dropout. */
+    int (*attention)(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, int causal,
+                     const struct k_dropout *drop, const void *qkv, void *probs, void *dropped, void *out);
+    int (*attention_grad)(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const struct k_dropout *drop,
+                          const void *dout, const void *qkv, const void *probs, void *dropped, void *dprobs, void *dqkv);
+
+    /* y = dropout(x), y may be x */
+    int (*dropout)(void *stream, size_t rows, size_t n, const struct k_dropout *drop, const void *x, void *y);
+    /* y = x + dropout(y + bias) (x NULL, bias NULL, drop NULL: nothing) */
+    int (*residual)(void *stream, size_t rows, size_t n, const void *bias, const void *x, const struct k_dropout *drop,
+                    void *y);
 
     /* x = x + bias, y = activation(x); rows x n */
     int (*bias_act)(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x, void *y);
@@ -53,12 +68,21 @@ struct k_table {
     int (*bias_tanh)(void *stream, size_t rows, size_t n, const void *bias, void *y);
     int (*tanh_grad)(void *stream, size_t n, const void *dy, const void *y, void *dx);
 
-    /* y[r] = word[token[r]] + position[r mod seq] + type[0] (type NULL: none); tokens lie in [0, vocab). */
-    int (*embed)(void *stream, size_t rows, size_t seq, size_t d, const int32_t *token, const void *word,
+    /* position[i,2j] = sin(i w), position[i,2j+1] = cos(i w), w = 10000^(-2j/d) (Vaswani et al. 2017) */
+    int (*sine)(void *stream, size_t seq, size_t d, void *position);
+    /* y[r] = scale word[token[r]] + position[r mod seq] + type[0] (position NULL, type NULL: none); tokens lie in
+     * [0, vocab). */
+    int (*embed)(void *stream, size_t rows, size_t seq, size_t d, double scale, const int32_t *token, const void *word,
                  const void *position, const void *type, void *y);
-    /* Overwrites the whole tables dword[vocab,d], dposition[positions,d], dtype[types,d] (NULL if types is 0). */
+    /* Overwrites the whole tables dword[vocab,d], dposition[positions,d], dtype[types,d]; the latter are NULL if
+     * positions or types is 0. */
     int (*embed_grad)(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions, size_t types,
-                      const int32_t *token, const void *dy, void *dword, void *dposition, void *dtype, int accumulate);
+                      double scale, const int32_t *token, const void *dy, void *dword, void *dposition, void *dtype,
+                      int accumulate);
+    /* y[b] = mean over the seq tokens of sample b of word[token];  dword[vocab,d] as above */
+    int (*bag)(void *stream, size_t batch, size_t seq, size_t d, const int32_t *token, const void *word, void *y);
+    int (*bag_grad)(void *stream, size_t batch, size_t seq, size_t d, size_t vocab, const int32_t *token, const void *dy,
+                    void *dword, int accumulate);
 
     /* loss = weight x mean over rows of -log softmax(logits)[target]; dlogits = gradient of that.  Zero rows: loss 0. */
     int (*cross_entropy)(void *stream, size_t rows, size_t classes, double weight, const void *logits,

@@ -4,6 +4,6 @@ noinst_LIBRARIES += libkernels.a
 libkernels_a_CFLAGS = $(AM_CFLAGS) -fopenmp-simd -ffp-contract=fast -fno-trapping-math -fno-math-errno
 libkernels_a_SOURCES = %D%/kernels.h \
 	%D%/cpu/ref.h %D%/cpu/ref-f32.c %D%/cpu/ref-f64.c \
-	%D%/cpu/fast.h %D%/cpu/fast-math.h %D%/cpu/blas.c %D%/cpu/fast.c %D%/cpu/fast-activation.c \
-	%D%/cpu/fast-attention.c %D%/cpu/fast-embed.c %D%/cpu/fast-loss.c %D%/cpu/fast-norm.c \
+	%D%/cpu/fast.h %D%/cpu/fast-math.h %D%/cpu/dropout.h %D%/cpu/blas.c %D%/cpu/fast.c %D%/cpu/fast-activation.c \
+	%D%/cpu/fast-attention.c %D%/cpu/fast-dropout.c %D%/cpu/fast-embed.c %D%/cpu/fast-loss.c %D%/cpu/fast-norm.c \
 	%D%/cpu/fast-optim.c %D%/cpu/ref-optim.h

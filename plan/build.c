@@ -130,12 +130,6 @@ static uint64_t value_bytes(const struct build *b, enum value_class cls, uint32_
     }
 }
 
-static uint64_t input_bytes(const struct model *model, uint32_t samples)
-{
-    uint64_t rows = (uint64_t)samples * model->dims.seq;
-    return sizeof(int32_t) * (rows + (model->task == TASK_TOKENS ? rows : samples));
-}
-
 static uint8_t value_flags(enum value_class cls)
 {
     switch (cls) {
@@ -194,7 +188,7 @@ struct build_rank build_rank(struct build *b, uint32_t rank)
     add_layers(b, &r);
     r.inputs = b->plan->n_values;
     for (uint32_t m = 0; m < b->plan->n_micro; m++)
-        add_value(b, &r, VALUE_INPUT, OP_NONE, m, input_bytes(b->shape->model, micro_rows(b, &r, m)));
+        add_value(b, &r, VALUE_INPUT, OP_NONE, m, model_input_bytes(b->shape->model, micro_rows(b, &r, m)));
     r.losses = b->plan->n_values;
     for (uint32_t m = 0; m < b->plan->n_micro; m++)
         add_value(b, &r, VALUE_LOSS, OP_NONE, m, sizeof(double));
@@ -243,14 +237,20 @@ struct op_tag build_tag(enum op_kind kind)
     };
 }
 
+static bool has_head_tied(const struct model *model, uint32_t layer)
+{
+    return model->dims.tied && model->layers[layer].kind == LAYER_HEAD;
+}
+
 /* The memory that a layer's forward or backward reads and writes once each.  Of an embedding's tables forward
  * reads only the rows that it looks up. */
 static uint64_t traffic(const struct build *b, const struct build_micro *m, enum op_kind kind, uint32_t layer)
 {
     const struct model *model = b->shape->model;
-    uint64_t x = layer ? value_bytes(b, VALUE_ACT, layer - 1, m->samples) : input_bytes(model, m->samples);
+    uint64_t x =
+        layer ? value_bytes(b, VALUE_ACT, layer - 1, m->samples) : model_input_bytes(model, m->samples);
     uint64_t y = value_bytes(b, VALUE_ACT, layer, m->samples);
-    uint64_t weight = value_bytes(b, VALUE_WEIGHT, layer, m->samples);
+    uint64_t weight = value_bytes(b, VALUE_WEIGHT, has_head_tied(model, layer) ? 0 : layer, m->samples);
     uint64_t read = model->layers[layer].kind == LAYER_EMBEDDING ? MIN(weight, 3 * y) : weight;
     uint64_t inner = value_bytes(b, VALUE_SAVED, layer, m->samples) +
                      bytes_of(b, layer_scratch_numel(model, layer, m->samples));
@@ -281,7 +281,7 @@ static void add_input(struct build *b, const struct build_rank *r, const struct 
 {
     struct op_tag tag = build_tag(OP_INPUT);
     tag.micro = m->micro;
-    struct cost_key key = {.bytes = input_bytes(b->shape->model, m->samples),
+    struct cost_key key = {.bytes = model_input_bytes(b->shape->model, m->samples),
                            .rows = m->samples * b->shape->model->dims.seq,
                            .kernels = 1,
                            .members = 1,
@@ -310,6 +310,24 @@ static void add_loss(struct build *b, const struct build_rank *r, const struct b
     plan_access(b->plan, r->losses + m->micro, ACCESS_WRITE);
 }
 
+/* A tied head multiplies by the words of the embedding, which begin its block. */
+static uint32_t weight_value(struct build *b, const struct build_rank *r, uint32_t layer)
+{
+    const struct model *model = b->shape->model;
+    return has_head_tied(model, layer) ? build_param(b, r, VALUE_WEIGHT, 0)
+                                       : build_value(r, VALUE_WEIGHT, layer);
+}
+
+/* A tied head begins the gradients of the embedding, which then adds to them. */
+static void access_grad(struct build *b, const struct build_rank *r, const struct build_micro *m,
+                        uint32_t layer)
+{
+    const struct model *model = b->shape->model;
+    const bool adds = m->micro > 0 || (model->dims.tied && layer == 0);
+    plan_access(b->plan, build_value(r, VALUE_GRAD, has_head_tied(model, layer) ? 0 : layer),
+                adds ? ACCESS_UPDATE : ACCESS_WRITE);
+}
+
 static void add_layer_op(struct build *b, const struct build_rank *r, const struct build_micro *m,
                          enum op_kind kind, uint32_t layer)
 {
@@ -318,7 +336,7 @@ static void add_layer_op(struct build *b, const struct build_rank *r, const stru
     tag.layer0 = (uint16_t)layer;
     tag.layer1 = (uint16_t)(layer + 1);
     plan_add_op(b->plan, r->compute, &tag, layer_cost(b, m, kind, layer));
-    plan_access(b->plan, build_value(r, VALUE_WEIGHT, layer), ACCESS_READ);
+    plan_access(b->plan, weight_value(b, r, layer), ACCESS_READ);
     plan_access(b->plan, layer ? build_value(r, VALUE_ACT, layer - 1) : r->inputs + m->micro, ACCESS_READ);
 }
 
@@ -346,6 +364,6 @@ void build_backward(struct build *b, const struct build_rank *r, const struct bu
     plan_access(b->plan, build_value(r, VALUE_DELTA, layer), ACCESS_READ);
     if (layer)
         plan_access(b->plan, build_value(r, VALUE_DELTA, layer - 1), ACCESS_WRITE);
-    plan_access(b->plan, build_value(r, VALUE_GRAD, layer), m->micro ? ACCESS_UPDATE : ACCESS_WRITE);
+    access_grad(b, r, m, layer);
     plan_access(b->plan, r->scratch, ACCESS_WRITE);
 }

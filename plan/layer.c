@@ -1,11 +1,20 @@
 #include "plan/model.h"
 
 /* The names that the expressions of layer.def use. */
-#define VARIABLES(type, model, samples)                                                                      \
+#define VARIABLES(type, model, layer, samples)                                                               \
     const struct dims *const dims = &(model)->dims;                                                          \
+    const struct image *const image = &(model)->layers[layer].image;                                         \
     const type B = (samples), s = dims->seq, R = B * s, d = dims->d, h = dims->heads, f = dims->ff,          \
-               v = dims->vocab, p = dims->positions, t = dims->token_types, c = dims->classes;               \
-    (void)B, (void)s, (void)R, (void)d, (void)h, (void)f, (void)v, (void)p, (void)t, (void)c
+               v = dims->vocab, p = dims->positions, t = dims->token_types, c = dims->classes,               \
+               pre = dims->pre_norm, post = !dims->pre_norm, fused = dims->fused_qkv,                        \
+               apart = !dims->fused_qkv, norm = dims->embedding_norm,                                        \
+               sine = dims->position_kind == POSITIONS_SINE, own = !dims->tied, drop = dims->dropout > 0,    \
+               ci = image->in, cm = image->middle, co = image->out, k = image->kernel, g = image->projects,  \
+               a = (type)image->side_in * image->side_in, q = (type)image->side_out * image->side_out,       \
+               u = (type)image->side_conv * image->side_conv;                                                \
+    (void)B, (void)s, (void)R, (void)d, (void)h, (void)f, (void)v, (void)p, (void)t, (void)c, (void)pre,     \
+        (void)post, (void)fused, (void)apart, (void)norm, (void)sine, (void)own, (void)drop, (void)ci,       \
+        (void)cm, (void)co, (void)k, (void)g, (void)a, (void)q, (void)u
 
 struct sizes {
     uint64_t out, forward_flops, backward_flops, scratch, forward_kernels, backward_kernels;
@@ -13,7 +22,7 @@ struct sizes {
 
 static struct sizes sizes(const struct model *model, uint32_t layer, uint32_t samples)
 {
-    VARIABLES(uint64_t, model, samples);
+    VARIABLES(uint64_t, model, layer, samples);
     struct sizes none = {0};
     switch (model->layers[layer].kind) {
 #define LAYER(kind, name, ...)                                                                               \
@@ -63,7 +72,7 @@ uint32_t layer_backward_kernels(const struct model *model, uint32_t layer)
 
 uint64_t layer_saved_offset(const struct model *model, uint32_t layer, uint32_t samples, unsigned piece)
 {
-    VARIABLES(uint64_t, model, samples);
+    VARIABLES(uint64_t, model, layer, samples);
     uint64_t offset = 0;
     unsigned i = 0;
     switch (model->layers[layer].kind) {
@@ -87,11 +96,11 @@ uint64_t layer_saved_numel(const struct model *model, uint32_t layer, uint32_t s
     return layer_saved_offset(model, layer, samples, UINT32_MAX);
 }
 
-unsigned layer_slots(const struct model *model, unsigned kind, struct slot *slots)
+unsigned layer_slots(const struct model *model, uint32_t layer, struct slot *slots)
 {
-    VARIABLES(uint64_t, model, 1);
+    VARIABLES(uint64_t, model, layer, 1);
     unsigned n = 0;
-    switch (kind) {
+    switch (model->layers[layer].kind) {
 #define LAYER(kind, ...) case LAYER_##kind:
 #define PARAM(kind, upper, name, rows, cols, place, init)                                                    \
     slots[n++] = (struct slot){name, (uint32_t)(rows), (uint32_t)(cols), place, init};
@@ -109,7 +118,7 @@ unsigned layer_slots(const struct model *model, unsigned kind, struct slot *slot
 uint64_t layer_param_offset(const struct model *model, uint32_t layer, unsigned slot)
 {
     struct slot slots[LAYER_SLOTS_MAX];
-    unsigned n = layer_slots(model, model->layers[layer].kind, slots);
+    unsigned n = layer_slots(model, layer, slots);
     uint64_t offset = 0;
     for (unsigned i = 0; i < n; i++)
         if (slots[i].place < slots[slot].place)
@@ -120,16 +129,16 @@ uint64_t layer_param_offset(const struct model *model, uint32_t layer, unsigned 
 enum init param_init(const struct model *model, uint32_t param)
 {
     struct slot slots[LAYER_SLOTS_MAX];
-    layer_slots(model, model->layers[model->params[param].layer].kind, slots);
+    layer_slots(model, model->params[param].layer, slots);
     return slots[model->params[param].slot].init;
 }
 
 /* In double, so that what would overflow shows. */
 bool model_fits(const struct model *model, uint32_t samples)
 {
-    VARIABLES(double, model, samples);
     double total = 0;
-    for (uint32_t layer = 0; layer < model->n_layers; layer++)
+    for (uint32_t layer = 0; layer < model->n_layers; layer++) {
+        VARIABLES(double, model, layer, samples);
         switch (model->layers[layer].kind) {
 #define LAYER(kind, name, out, forward, backward, scratch, ...)                                              \
     case LAYER_##kind:                                                                                       \
@@ -143,7 +152,16 @@ bool model_fits(const struct model *model, uint32_t samples)
 #undef SAVED
 #undef END
         }
-    return total < 0x1p58 && R < 0x1p31;
+    }
+    return total < 0x1p58 && (double)samples * model->dims.seq < 0x1p31;
+}
+
+uint64_t model_input_bytes(const struct model *model, uint32_t samples)
+{
+    const uint64_t side = model->dims.image, n = samples;
+    const uint64_t targets = n * (model->task == TASK_TOKENS ? model->dims.seq : 1);
+    const uint64_t inputs = side ? 3 * side * side * n : n * model->dims.seq;
+    return sizeof(int32_t) * (inputs + targets);
 }
 
 const char *layer_kind_name(unsigned kind)
@@ -162,24 +180,53 @@ const char *layer_kind_name(unsigned kind)
     return kind < LAYER_KINDS ? names[kind] : "?";
 }
 
+const char *activation_name(unsigned activation)
+{
+    static const char *const names[ACTS] = {"gelu", "relu", "gelu-tanh"};
+    return activation < ACTS ? names[activation] : "?";
+}
+
+/* What a kind's work depends on for a given number of rows: sizes by their letters, then traits. */
+static const struct {
+    const char *letters;
+    bool activation, sublayer, drops;
+} shapes[LAYER_KINDS] = {
+    [LAYER_EMBEDDING] = {"dvpts", .drops = true},
+    [LAYER_ATTENTION] = {"dhs", .sublayer = true, .drops = true},
+    [LAYER_FEED_FORWARD] = {"df", true, true, true},
+    [LAYER_NORM] = {"d"},
+    [LAYER_POOLER] = {"ds"},
+    [LAYER_BAG] = {"dvs"},
+    [LAYER_DENSE] = {"d", .activation = true, .drops = true},
+    [LAYER_CLASSIFIER] = {"dcs"},
+    [LAYER_HEAD] = {"dv"},
+    [LAYER_STEM] = {"ioakq"},
+    [LAYER_BASIC] = {"ioaq"},
+    [LAYER_BOTTLENECK] = {"imoaq"},
+};
+
 char *layer_shape(const struct model *model, uint32_t layer)
 {
     const struct dims *m = &model->dims;
-    /* What a kind's work depends on for a given number of rows. */
-    static const char *const letters[LAYER_KINDS] = {
-        [LAYER_EMBEDDING] = "dvpts", [LAYER_ATTENTION] = "dhs",  [LAYER_FEED_FORWARD] = "df",
-        [LAYER_POOLER] = "ds",       [LAYER_CLASSIFIER] = "dcs", [LAYER_HEAD] = "dv",
-    };
+    const struct image *image = &model->layers[layer].image;
     const uint32_t of['z'] = {
-        ['d'] = m->d,   ['h'] = m->heads,     ['f'] = m->ff,          ['v'] = m->vocab,
-        ['s'] = m->seq, ['p'] = m->positions, ['t'] = m->token_types, ['c'] = m->classes,
+        ['d'] = m->d,           ['h'] = m->heads,        ['f'] = m->ff,          ['v'] = m->vocab,
+        ['s'] = m->seq,         ['p'] = m->positions,    ['t'] = m->token_types, ['c'] = m->classes,
+        ['i'] = image->in,      ['m'] = image->middle,   ['o'] = image->out,     ['k'] = image->kernel,
+        ['a'] = image->side_in, ['q'] = image->side_out,
     };
-    unsigned kind = model->layers[layer].kind;
+    const unsigned kind = model->layers[layer].kind;
     GString *shape = g_string_new(layer_kind_name(kind));
-    for (const char *l = letters[kind]; *l; l++)
+    for (const char *l = shapes[kind].letters; *l; l++)
         g_string_append_printf(shape, " %c%u", *l, of[(unsigned char)*l]);
-    if (kind == LAYER_FEED_FORWARD)
-        g_string_append_printf(shape, " %s", m->activation == ACT_RELU ? "relu" : "gelu");
+    if (shapes[kind].activation)
+        g_string_append_printf(shape, " %s", activation_name(m->activation));
+    if (shapes[kind].sublayer && m->pre_norm)
+        g_string_append(shape, " pre");
+    if (kind == LAYER_ATTENTION && m->causal)
+        g_string_append(shape, " causal");
+    if (shapes[kind].drops && m->dropout > 0)
+        g_string_append(shape, " dropout");
     g_string_append_printf(shape, " %s", dtype_name(model->dtype));
     return g_string_free(shape, FALSE);
 }

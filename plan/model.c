@@ -3,47 +3,63 @@
 #include <string.h>
 
 #include "plan/ini.h"
+#include "plan/model-layers.h"
 #include "plan/plan.h"
 
 #define NOT_AN_OPTION SIZE_MAX
+#define DROPOUT_MAX   0.99
 
-/* The sizes: key in [model], which is the option's name too, and the range. */
+/* The sizes: key in [model], which is the option's name too, the range, and whose they are. */
 static const struct size {
     const char *key;
     size_t dim, override; /* offsets of uint32_t in struct dims and struct model_override */
     uint32_t min, max;
+    uint8_t families; /* bit set of enum family */
 } sizes[] = {
 #define DIM(member)      offsetof(struct dims, member)
 #define OVERRIDE(member) offsetof(struct model_override, member)
-    {"layers", DIM(layers), OVERRIDE(layers), 1, 10000},
-    {"d-model", DIM(d), OVERRIDE(d), 1, 1 << 16},
-    {"heads", DIM(heads), OVERRIDE(heads), 1, 1 << 16},
-    {"ff", DIM(ff), OVERRIDE(ff), 1, 1 << 20},
-    {"vocab", DIM(vocab), OVERRIDE(vocab), 2, 1 << 24},
-    {"seq-len", DIM(seq), OVERRIDE(seq), 1, 1 << 20},
-    {"positions", DIM(positions), NOT_AN_OPTION, 1, 1 << 20},
-    {"token-types", DIM(token_types), NOT_AN_OPTION, 0, 1 << 16},
-    {"classes", DIM(classes), NOT_AN_OPTION, 2, 1 << 20},
+#define TEXT             (1 << FAMILY_ENCODER | 1 << FAMILY_BAG)
+#define ENCODER          (1 << FAMILY_ENCODER)
+#define ALL              (TEXT | 1 << FAMILY_IMAGE)
+    {"layers", DIM(layers), OVERRIDE(layers), 1, 10000, TEXT},
+    {"d-model", DIM(d), OVERRIDE(d), 1, 1 << 16, TEXT},
+    {"heads", DIM(heads), OVERRIDE(heads), 1, 1 << 16, ENCODER},
+    {"ff", DIM(ff), OVERRIDE(ff), 1, 1 << 20, ENCODER},
+    {"vocab", DIM(vocab), OVERRIDE(vocab), 2, 1 << 24, TEXT},
+    {"seq-len", DIM(seq), OVERRIDE(seq), 1, 1 << 20, TEXT},
+    {"positions", DIM(positions), NOT_AN_OPTION, 1, 1 << 20, ENCODER},
+    {"token-types", DIM(token_types), NOT_AN_OPTION, 0, 1 << 16, ENCODER},
+    {"classes", DIM(classes), NOT_AN_OPTION, 2, 1 << 20, ALL},
+    {"image", DIM(image), NOT_AN_OPTION, 1, 1 << 14, 1 << FAMILY_IMAGE},
 #undef DIM
 #undef OVERRIDE
+#undef TEXT
+#undef ENCODER
+#undef ALL
 };
 
-/* Kinds of groups; all but the encoder are one layer. */
-enum run { RUN_EMBEDDING, RUN_ENCODER, RUN_POOLER, RUN_CLASSIFIER, RUN_HEAD, RUNS };
-static const char *const run_names[RUNS + 1] = {"embedding", "encoder", "pooler", "classifier", "head", NULL};
-/* What each kind of run must follow; the first of a model follows nothing. */
-static const uint8_t run_follows[RUNS] = {
-    [RUN_EMBEDDING] = RUNS,        [RUN_ENCODER] = RUN_EMBEDDING, [RUN_POOLER] = RUN_ENCODER,
-    [RUN_CLASSIFIER] = RUN_POOLER, [RUN_HEAD] = RUN_ENCODER,
-};
-static const uint8_t run_layer[RUNS] = {
-    [RUN_EMBEDDING] = LAYER_EMBEDDING,
-    [RUN_POOLER] = LAYER_POOLER,
-    [RUN_CLASSIFIER] = LAYER_CLASSIFIER,
-    [RUN_HEAD] = LAYER_HEAD,
-};
 static const char *const task_names[] = {"tokens", "class", NULL};
-static const char *const activation_names[] = {"gelu", "relu", NULL};
+static const char *const activation_names[] = {"gelu", "relu", "gelu-tanh", NULL};
+static const char *const no_yes[] = {"no", "yes", NULL};
+
+/* Choices of [model] for encoders: the index of the word goes to a uint8_t of struct dims. */
+static const struct trait {
+    const char *key;
+    size_t dim;
+    const char *const *words;
+    unsigned fallback;
+} traits[] = {
+#define DIM(member) offsetof(struct dims, member)
+    {"norm", DIM(pre_norm), (const char *const[]){"post", "pre", NULL}, 0},
+    {"position-kind", DIM(position_kind), (const char *const[]){"learned", "sine", "none", NULL}, 0},
+    {"embedding-norm", DIM(embedding_norm), no_yes, 1},
+    {"embedding-scale", DIM(scaled), (const char *const[]){"one", "sqrt-d", NULL}, 0},
+    {"qkv", DIM(fused_qkv), (const char *const[]){"separate", "fused", NULL}, 0},
+    {"causal", DIM(causal), no_yes, 0},
+    {"tied", DIM(tied), no_yes, 0},
+    {"activation-dropout", DIM(drop_active), no_yes, 0},
+#undef DIM
+};
 
 static uint32_t override_of(const struct model_override *over, const struct size *size)
 {
@@ -63,19 +79,34 @@ static bool fail_option(GError **error, const char *format, ...)
     return false;
 }
 
-static bool read_sizes(struct model *model, struct ini *ini, const struct model_override *over,
-                       GError **error)
+/* Of the sizes of its family a model lacks the classes if it predicts tokens, and positions that it does not
+ * learn. */
+static bool has_size(const struct model *model, enum family family, const struct size *size)
+{
+    const struct dims *m = &model->dims;
+    const uint32_t *dim = (const uint32_t *)((const char *)m + size->dim);
+    return (size->families >> family & 1) && !(dim == &m->classes && model->task != TASK_CLASS) &&
+           !(dim == &m->positions && m->position_kind != POSITIONS_LEARNED);
+}
+
+static bool read_sizes(struct model *model, struct ini *ini, enum family family,
+                       const struct model_override *over, GError **error)
 {
     static const uint32_t no_token_types = 0;
+    model->dims.seq = 1;
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
         const struct size *size = &sizes[i];
         uint32_t *dim = (uint32_t *)((char *)&model->dims + size->dim);
-        if (dim == &model->dims.classes && model->task != TASK_CLASS)
+        uint32_t laid = override_of(over, size);
+        if (!has_size(model, family, size)) {
+            if (laid)
+                return fail_option(error, "--%s means nothing to model %s, leave it out", size->key,
+                                   model->name);
             continue;
+        }
         const uint32_t *fallback = dim == &model->dims.token_types ? &no_token_types : NULL;
         if (!ini_uint(ini, "model", size->key, size->min, size->max, fallback, dim, error))
             return false;
-        uint32_t laid = override_of(over, size);
         if (laid && (laid < size->min || laid > size->max))
             return fail_option(error, "--%s %u is out of range, give %u to %u", size->key, laid, size->min,
                                size->max);
@@ -85,12 +116,33 @@ static bool read_sizes(struct model *model, struct ini *ini, const struct model_
     return true;
 }
 
+static bool read_traits(struct model *model, struct ini *ini, enum family family, GError **error)
+{
+    static const unsigned gelu = ACT_GELU;
+    static const double none = 0;
+    struct dims *m = &model->dims;
+    unsigned word;
+    for (size_t i = 0; i < G_N_ELEMENTS(traits) && family == FAMILY_ENCODER; i++) {
+        const struct trait *t = &traits[i];
+        if (!ini_choice(ini, "model", t->key, t->words, &t->fallback, &word, error))
+            return false;
+        *((uint8_t *)m + t->dim) = (uint8_t)word;
+    }
+    if (family == FAMILY_IMAGE)
+        return true;
+    if (!ini_choice(ini, "model", "activation", activation_names, &gelu, &word, error) ||
+        !ini_double(ini, "model", "dropout", 0, DROPOUT_MAX, &none, &m->dropout, error))
+        return false;
+    m->activation = (uint8_t)word;
+    return true;
+}
+
 /* Sizes against each other.  What an option brought in is reported by the option, the rest by the line. */
 static bool check_sizes(struct model *model, const struct ini *ini, const struct model_override *over,
                         GError **error)
 {
     struct dims *m = &model->dims;
-    if (m->d % m->heads != 0) {
+    if (m->heads && m->d % m->heads != 0) {
         if (over && over->heads)
             return fail_option(error, "--heads %u does not divide the width %u, give a divisor of it",
                                m->heads, m->d);
@@ -102,117 +154,23 @@ static bool check_sizes(struct model *model, const struct ini *ini, const struct
                   m->heads, m->d);
         return false;
     }
-    if (m->seq > m->positions && over && over->seq)
+    if (m->positions && m->seq > m->positions && over && over->seq)
         m->positions = m->seq;
-    if (m->seq > m->positions) {
+    if (m->positions && m->seq > m->positions) {
         ini_error(ini, "model", "seq-len", error, "seq-len is %u, write at most the number of positions, %u",
                   m->seq, m->positions);
         return false;
     }
-    return true;
-}
-
-static void add_layer(struct model *model, unsigned kind, const char *name, const char *block)
-{
-    struct layer *layer = &model->layers[model->n_layers];
-    *layer = (struct layer){g_strdup(name), g_strdup(block), (uint8_t)kind, model->n_params, 0, 0};
-    struct slot slots[LAYER_SLOTS_MAX];
-    unsigned n = layer_slots(model, kind, slots);
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t numel = (uint64_t)slots[i].rows * slots[i].cols;
-        if (numel == 0)
-            continue;
-        model->params[model->n_params++] = (struct param){
-            g_strconcat(name, ".", slots[i].name, NULL),
-            model->n_layers,
-            i,
-            slots[i].rows,
-            slots[i].cols,
-            numel,
-            0,
-        };
-        layer->n_params++;
-        layer->numel += numel;
-    }
-    uint32_t index = model->n_layers++;
-    for (uint32_t i = layer->first_param; i < model->n_params; i++)
-        model->params[i].offset = layer_param_offset(model, index, model->params[i].slot);
-    model->numel += layer->numel;
-}
-
-static void add_run(struct model *model, enum run run, const char *group)
-{
-    if (run != RUN_ENCODER) {
-        add_layer(model, run_layer[run], group, group);
-        return;
-    }
-    for (uint32_t i = 0; i < model->dims.layers; i++) {
-        g_autofree char *block = g_strdup_printf("%s%u", group, i);
-        for (unsigned kind = LAYER_ATTENTION; kind <= LAYER_FEED_FORWARD; kind++) {
-            g_autofree char *name = g_strconcat(block, ".", layer_kind_name(kind), NULL);
-            add_layer(model, kind, name, block);
-        }
-    }
-}
-
-/* A digit could make a group's name that of an encoder's block. */
-static bool check_group(const struct ini *ini, const char *group, GError **error)
-{
-    if (!strpbrk(group, "0123456789"))
-        return true;
-    ini_error(ini, group, NULL, error, "[%s] names layers, write it without digits", group);
-    return false;
-}
-
-static bool read_layers(struct model *model, struct ini *ini, GError **error)
-{
-    g_auto(GStrv) groups = ini_groups(ini);
-    unsigned n = g_strv_length(groups), last = RUNS;
-    gsize most = n + 2 * (gsize)model->dims.layers;
-    model->layers = g_new0(struct layer, most);
-    model->params = g_new0(struct param, most * LAYER_SLOTS_MAX);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned run;
-        if (strcmp(groups[i], "model") == 0)
-            continue;
-        if (!check_group(ini, groups[i], error) ||
-            !ini_choice(ini, groups[i], "kind", run_names, NULL, &run, error))
-            return false;
-        if (run_follows[run] != last) {
-            ini_error(ini, groups[i], "kind", error, "kind %s stands in a wrong place, put it %s%s",
-                      run_names[run],
-                      run_follows[run] == RUNS ? "before all other layers" : "right after kind ",
-                      run_follows[run] == RUNS ? "" : run_names[run_follows[run]]);
-            return false;
-        }
-        add_run(model, run, groups[i]);
-        last = run;
-    }
-    unsigned needed = model->task == TASK_TOKENS ? RUN_HEAD : RUN_CLASSIFIER;
-    if (last != needed) {
-        ini_error(ini, "model", "task", error, "task %s needs a last group of kind %s, add it",
-                  task_names[model->task], run_names[needed]);
+    if (m->tied && model->task != TASK_TOKENS) {
+        ini_error(ini, "model", "tied", error, "tied is about a head, which task class has not, write no");
         return false;
     }
     return true;
 }
 
-static bool read_model(struct model *model, struct ini *ini, const struct model_override *over,
+static bool check_fits(const struct model *model, const struct ini *ini, const struct model_override *over,
                        GError **error)
 {
-    static const unsigned gelu = ACT_GELU;
-    unsigned task, activation;
-    if (!ini_string(ini, "model", "name", NULL, &model->name, error) ||
-        !ini_string(ini, "model", "summary", "", &model->summary, error) ||
-        !ini_choice(ini, "model", "task", task_names, NULL, &task, error) ||
-        !ini_choice(ini, "model", "activation", activation_names, &gelu, &activation, error))
-        return false;
-    model->task = (uint8_t)task;
-    model->dims.activation = (uint8_t)activation;
-    model->dtype = over ? over->dtype : DTYPE_F32;
-    if (!read_sizes(model, ini, over, error) || !check_sizes(model, ini, over, error) ||
-        !read_layers(model, ini, error) || !ini_done(ini, error))
-        return false;
     if (model_fits(model, 1))
         return true;
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
@@ -221,6 +179,23 @@ static bool read_model(struct model *model, struct ini *ini, const struct model_
                                override_of(over, &sizes[i]));
     ini_error(ini, "model", NULL, error, "the model is too large to count, write smaller sizes");
     return false;
+}
+
+static bool read_model(struct model *model, struct ini *ini, const struct model_override *over,
+                       GError **error)
+{
+    unsigned task;
+    const enum family family = model_family(ini);
+    if (!ini_string(ini, "model", "name", NULL, &model->name, error) ||
+        !ini_string(ini, "model", "summary", "", &model->summary, error) ||
+        !ini_choice(ini, "model", "task", task_names, NULL, &task, error))
+        return false;
+    model->task = (uint8_t)task;
+    model->executable = family != FAMILY_IMAGE;
+    model->dtype = over ? over->dtype : DTYPE_F32;
+    return read_traits(model, ini, family, error) && read_sizes(model, ini, family, over, error) &&
+           check_sizes(model, ini, over, error) && model_read_layers(model, ini, family, error) &&
+           ini_done(ini, error) && check_fits(model, ini, over, error);
 }
 
 static struct model *from_ini(struct ini *ini, const struct model_override *over, GError **error)

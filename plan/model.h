@@ -54,15 +54,31 @@ enum layer_kind {
 #undef SAVED
 
 enum dtype { DTYPE_F32, DTYPE_F64 };
-enum activation { ACT_GELU, ACT_RELU };
+enum activation { ACT_GELU, ACT_RELU, ACT_GELU_TANH, ACTS };
+enum positions { POSITIONS_LEARNED, POSITIONS_SINE, POSITIONS_NONE };
 enum task { TASK_TOKENS, TASK_CLASS }; /* a target for each position, or one for each sample */
 
 struct dims {
     uint32_t layers, d, heads, ff, vocab;
-    uint32_t seq, positions; /* sequence length; rows of the position table, at least seq */
-    uint32_t token_types;    /* rows of the token-type table, 0: the model has none */
+    uint32_t seq,
+        positions; /* sequence length, 1 for images; rows of the learned position table, at least seq, or 0 */
+    uint32_t token_types; /* rows of the token-type table, 0: the model has none */
     uint32_t classes;
-    uint8_t activation; /* enum activation */
+    uint32_t image;                    /* pixels along a side, of 3 channels; 0: the model reads tokens */
+    uint8_t activation, position_kind; /* enum activation, enum positions */
+    uint8_t pre_norm;                  /* y = x + f(norm(x)); else y = norm(x + f(x)) */
+    uint8_t embedding_norm, scaled;    /* scaled: what is looked up is multiplied by the square root of d */
+    uint8_t fused_qkv, causal, tied;   /* tied: the head's weight is the embedding's */
+    uint8_t drop_active;               /* dropout behind the activation too */
+    double dropout; /* [0, 1): after the embedding, of attention's probabilities, after each
+                       sublayer, after a dense layer */
+};
+
+/* Of a layer for images: channels, kernel, pixels along a side. */
+struct image {
+    uint32_t in, middle, out, kernel;
+    uint32_t side_in, side_conv, side_out; /* conv: behind the first product, before a stem pools */
+    uint8_t projects;                      /* the input is projected to the output's channels and side */
 };
 
 struct param {
@@ -76,23 +92,27 @@ struct layer {
     char *name, *block;
     uint8_t kind;                   /* enum layer_kind */
     uint32_t first_param, n_params; /* definition order */
-    uint64_t numel;                 /* elements of the parameter block */
+    uint64_t numel;                 /* elements of the parameter block; 0: it has none */
+    struct image image;
 };
 
 struct model {
     char *name, *summary;
     struct dims dims;
     uint8_t dtype, task;
+    bool executable; /* false: it can be planned and simulated, not run */
     struct layer *layers;
-    struct param *params; /* definition order, as PyTorch's named_parameters */
+    struct param *params; /* definition order: that of forward, in which PyTorch's gradients become ready last
+                             to first.  named_parameters lists them so too but for nn.TransformerEncoderLayer,
+                             where the norm of attention stands behind the feed-forward part. */
     uint32_t n_layers, n_params;
     uint64_t numel;
 };
 
 /* What the command line lays over the file; 0 = as the file says.  A longer sequence than the position table
  * has rows makes the table grow with it; in the file itself that is an error.  No size drags another along:
- * --d-model keeps the heads and the feed-forward width, and is refused if the heads do not divide it.  dtype:
- * f32 unless laid over. */
+ * --d-model keeps the heads and the feed-forward width, and is refused if the heads do not divide it.  A size
+ * that the model does not have is refused.  dtype: f32 unless laid over. */
 struct model_override {
     uint32_t layers, d, heads, ff, vocab, seq;
     uint8_t dtype;
@@ -101,11 +121,27 @@ struct model_override {
 /* `name` is a built-in model's name or a file's path (it has a slash or ends in .ini).  Errors name file and
  * line, or the option that laid a wrong size over the file.
  *
- * The file: a group [model] with name, summary, task (tokens or class), layers, d-model, heads, ff, vocab,
- * seq-len, positions, activation (gelu or relu), maybe token-types, and classes if the task is class.  Then,
- * in order, one group a run of layers; its name becomes the layer's.  Its only key is kind: embedding;
- * encoder, which stands for `layers` pairs of an attention and a feed-forward layer, "layer0.attention",
- * "layer0.feed_forward" and so on; then head, or pooler and classifier, as the task demands. */
+ * The file: a group [model] with name, summary, task (tokens or class) and the sizes; then, in order, one
+ * group a run of layers, whose name becomes the layers', and whose key kind says what they are.  The first
+ * one decides the rest:
+ *
+ *   embedding   layers, d-model, heads, ff, vocab, seq-len, maybe token-types, classes if the task is class.
+ * It is followed by encoder, which stands for `layers` pairs of an attention and a feed-forward layer,
+ *               "layer0.attention", "layer0.feed_forward" and so on; maybe norm; then head, or pooler and
+ * classifier, as the task demands.  Maybe, the first value being what holds without the key: norm = post |
+ * pre               of a sublayer: behind its sum, or before it position-kind = learned | sine | none learned
+ * needs positions, the rows of the table embedding-norm = yes | no embedding-scale = one | sqrt-d  what words
+ * are multiplied by qkv = separate | fused          three parameters, or one causal = no | yes a position
+ * sees those before it only tied = no | yes                 the head multiplies by the word embedding,
+ * without bias activation-dropout = no | yes   as nn.TransformerEncoderLayer has it bag         layers,
+ * d-model, vocab, seq-len, classes.  The mean of a sample's words; followed by dense, which stands for
+ * `layers` layers, "layer0.dense" and so on, and classifier. stem        image, the pixels along a side, and
+ * classes.  Its keys channels and kernel are those of a convolution of stride 2 before a pooling of stride 2.
+ * Followed by runs of basic or bottleneck with the keys blocks, channels and stride (of the first block),
+ * "layer1.0", "layer1.1" and so on; then classifier.  Parameters have torchvision's names.
+ *
+ * All but images have activation = gelu | relu | gelu-tanh and dropout, a number from 0 to 0.99, 0 without
+ * the key. */
 struct model *model_load(const char *name, const struct model_override *, GError **);
 struct model *model_parse(const char *text, const char *file, const struct model_override *, GError **);
 void model_free(struct model *);
@@ -126,14 +162,15 @@ uint32_t layer_backward_kernels(const struct model *, uint32_t layer);
 char *layer_shape(const struct model *, uint32_t layer);
 
 /* A PARAM row of layer.def, evaluated. */
-enum init { INIT_NORMAL, INIT_ZERO, INIT_ONE };
+/* Normal of deviation 0.02, or for dense layers 1 / sqrt(cols); zeros; ones. */
+enum init { INIT_NORMAL, INIT_DENSE, INIT_ZERO, INIT_ONE };
 struct slot {
     const char *name;
     uint32_t rows, cols; /* a product of 0: the model has no such parameter */
     uint8_t place, init; /* its turn in the layer's block; enum init */
 };
 #define LAYER_SLOTS_MAX 16
-unsigned layer_slots(const struct model *, unsigned kind,
+unsigned layer_slots(const struct model *, uint32_t layer,
                      struct slot *slots); /* in definition order; how many */
 
 /* Offset, in elements, of parameter `slot` (SLOT_kind_name) in its layer's block. */
@@ -144,8 +181,12 @@ enum init param_init(const struct model *, uint32_t param);
  * the layers' sum of layer.def's numbers is below 2^58, the rows below 2^31. */
 bool model_fits(const struct model *, uint32_t samples);
 
+/* Of the tokens or pixels and the targets. */
+uint64_t model_input_bytes(const struct model *, uint32_t samples);
+
 size_t dtype_bytes(unsigned dtype);
-const char *dtype_name(unsigned dtype);     /* "f32" */
-const char *layer_kind_name(unsigned kind); /* "attention" */
+const char *dtype_name(unsigned dtype);           /* "f32" */
+const char *layer_kind_name(unsigned kind);       /* "attention" */
+const char *activation_name(unsigned activation); /* "gelu" */
 
 #endif

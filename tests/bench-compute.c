@@ -14,9 +14,10 @@ static double now_ms(void)
 
 /* The fast kernels with every call of a kernel timed. */
 static double spent_ms[16];
-static const char *const spent_names[16] = {
-    "gemm",     "bias",          "bias_grad", "add_norm",   "add_norm_grad", "attention",  "attention_grad",
-    "bias_act", "bias_act_grad", "embed",     "embed_grad", "cross_entropy", "scale_copy", "sgd"};
+static const char *const spent_names[16] = {"gemm",          "bias",      "bias_grad",      "add_norm",
+                                            "add_norm_grad", "attention", "attention_grad", "bias_act",
+                                            "bias_act_grad", "embed",     "embed_grad",     "cross_entropy",
+                                            "scale_copy",    "sgd",       "dropout",        "residual"};
 #define TIMED(slot, name, call, ...)                                                                         \
     static int timed_##name(__VA_ARGS__)                                                                     \
     {                                                                                                        \
@@ -34,20 +35,26 @@ TIMED(2, bias_grad, (s, r, n, dy, ld, db, acc), void *s, size_t r, size_t n, con
 TIMED(3, add_norm, (s, r, d, x, y, b, g, be, sum, out, mean, rstd), void *s, size_t r, size_t d,
       const void *x, const void *y, const void *b, const void *g, const void *be, void *sum, void *out,
       void *mean, void *rstd)
-TIMED(4, add_norm_grad, (s, r, d, o, sum, g, mean, rstd, ds, dg, db, acc), void *s, size_t r, size_t d,
-      const void *o, const void *sum, const void *g, const void *mean, const void *rstd, void *ds, void *dg,
-      void *db, int acc)
-TIMED(5, attention, (s, b, h, q, dh, qkv, p, o), void *s, size_t b, size_t h, size_t q, size_t dh,
-      const void *qkv, void *p, void *o)
-TIMED(6, attention_grad, (s, b, h, q, dh, o, qkv, p, dp, dqkv), void *s, size_t b, size_t h, size_t q,
-      size_t dh, const void *o, const void *qkv, const void *p, void *dp, void *dqkv)
+TIMED(4, add_norm_grad, (s, r, d, o, sum, g, mean, rstd, plus, ds, dg, db, acc), void *s, size_t r, size_t d,
+      const void *o, const void *sum, const void *g, const void *mean, const void *rstd, const void *plus,
+      void *ds, void *dg, void *db, int acc)
+TIMED(5, attention, (s, b, h, q, dh, c, drop, qkv, p, pd, o), void *s, size_t b, size_t h, size_t q,
+      size_t dh, int c, const struct k_dropout *drop, const void *qkv, void *p, void *pd, void *o)
+TIMED(6, attention_grad, (s, b, h, q, dh, drop, o, qkv, p, pd, dp, dqkv), void *s, size_t b, size_t h,
+      size_t q, size_t dh, const struct k_dropout *drop, const void *o, const void *qkv, const void *p,
+      void *pd, void *dp, void *dqkv)
 TIMED(7, bias_act, (s, a, r, n, b, x, y), void *s, int a, size_t r, size_t n, const void *b, void *x, void *y)
 TIMED(8, bias_act_grad, (s, a, r, n, dy, x, dx, db, acc), void *s, int a, size_t r, size_t n, const void *dy,
       const void *x, void *dx, void *db, int acc)
-TIMED(9, embed, (s, r, q, d, t, w, p, ty, y), void *s, size_t r, size_t q, size_t d, const int32_t *t,
-      const void *w, const void *p, const void *ty, void *y)
-TIMED(10, embed_grad, (s, r, q, d, v, ps, ts, t, dy, dw, dp, dt, acc), void *s, size_t r, size_t q, size_t d,
-      size_t v, size_t ps, size_t ts, const int32_t *t, const void *dy, void *dw, void *dp, void *dt, int acc)
+TIMED(9, embed, (s, r, q, d, f, t, w, p, ty, y), void *s, size_t r, size_t q, size_t d, double f,
+      const int32_t *t, const void *w, const void *p, const void *ty, void *y)
+TIMED(10, embed_grad, (s, r, q, d, v, ps, ts, f, t, dy, dw, dp, dt, acc), void *s, size_t r, size_t q,
+      size_t d, size_t v, size_t ps, size_t ts, double f, const int32_t *t, const void *dy, void *dw,
+      void *dp, void *dt, int acc)
+TIMED(14, dropout, (s, r, n, drop, x, y), void *s, size_t r, size_t n, const struct k_dropout *drop,
+      const void *x, void *y)
+TIMED(15, residual, (s, r, n, b, x, drop, y), void *s, size_t r, size_t n, const void *b, const void *x,
+      const struct k_dropout *drop, void *y)
 TIMED(11, cross_entropy, (s, r, c, weight, x, t, dx, l), void *s, size_t r, size_t c, double weight,
       const void *x, const int32_t *t, void *dx, double *l)
 TIMED(12, scale_copy, (s, n, f, x, y), void *s, size_t n, double f, const void *x, void *y)
@@ -77,6 +84,7 @@ int main(int argc, char **argv)
     timed.bias_act = timed_bias_act, timed.bias_act_grad = timed_bias_act_grad;
     timed.embed = timed_embed, timed.embed_grad = timed_embed_grad, timed.cross_entropy = timed_cross_entropy;
     timed.scale_copy = timed_scale_copy, timed.sgd = timed_sgd;
+    timed.dropout = timed_dropout, timed.residual = timed_residual;
 
     struct step s;
     step_open(&s, model, &timed, samples, 0.5, 0.01);

@@ -59,12 +59,18 @@ static inline void step_values(struct step *s)
     s->bucket = step_value(s, VALUE_BUCKET, 0, m->numel * elem);
 }
 
+/* The layer whose weights a layer uses. */
+static inline uint32_t step_owner(const struct step *s, uint32_t layer)
+{
+    return s->model->dims.tied && s->model->layers[layer].kind == LAYER_HEAD ? 0 : layer;
+}
+
 static inline void step_forward_ops(struct step *s)
 {
     const uint32_t last = s->model->n_layers - 1;
     for (uint32_t l = 0; l <= last; l++) {
         step_op(s, OP_FWD, l);
-        plan_access(&s->plan, s->weight[l], ACCESS_READ);
+        plan_access(&s->plan, s->weight[step_owner(s, l)], ACCESS_READ);
         plan_access(&s->plan, l ? s->act[l - 1] : s->input, ACCESS_READ);
         plan_access(&s->plan, s->act[l], ACCESS_WRITE);
         plan_access(&s->plan, s->saved[l], ACCESS_WRITE);
@@ -82,13 +88,14 @@ static inline void step_backward_ops(struct step *s)
     s->backward = s->plan.n_ops;
     for (uint32_t l = s->model->n_layers; l-- > 0;) {
         step_op(s, OP_BWD, l);
-        plan_access(&s->plan, s->weight[l], ACCESS_READ);
+        plan_access(&s->plan, s->weight[step_owner(s, l)], ACCESS_READ);
         plan_access(&s->plan, l ? s->act[l - 1] : s->input, ACCESS_READ);
         plan_access(&s->plan, s->saved[l], ACCESS_READ);
         plan_access(&s->plan, s->delta[l], ACCESS_READ);
         if (l)
             plan_access(&s->plan, s->delta[l - 1], ACCESS_WRITE);
-        plan_access(&s->plan, s->grad[l], ACCESS_WRITE);
+        plan_access(&s->plan, s->grad[step_owner(s, l)],
+                    l == 0 && s->model->dims.tied ? ACCESS_UPDATE : ACCESS_WRITE);
         plan_access(&s->plan, s->scratch, ACCESS_WRITE);
     }
 }
@@ -114,6 +121,8 @@ static inline void step_update_ops(struct step *s)
     }
     s->optim = step_op(s, OP_OPTIM, 0);
     for (uint32_t l = 0; l < m->n_layers; l++) {
+        if (m->layers[l].numel == 0)
+            continue;
         plan_access(&s->plan, s->weight[l], ACCESS_UPDATE);
         plan_access(&s->plan, s->grad[l], ACCESS_READ);
     }

@@ -179,7 +179,7 @@ static void one_add_norm(const struct k_table *data, size_t rows, size_t d, int 
      */
     const double loose = d < 17 ? 1e-3 : tolerance[SUMS];
     BOTH(k->add_norm_grad(NULL, rows, d, side(&dout, w), side(sum, w), side(&gamma, w), side(&mean, w),
-                          side(&rstd, w), side(&dsum, w), side(&dgamma, w), side(&dbeta, w), 0))
+                          side(&rstd, w), NULL, side(&dsum, w), side(&dgamma, w), side(&dbeta, w), 0))
     g_assert_true(difference(sum) <= tolerance[FEW]);
     close_and_drop(&out, loose);
     close_and_drop(&mean, tolerance[SUMS]);
@@ -232,26 +232,32 @@ static void test_norm_rows(gconstpointer data)
 }
 
 static void one_attention(const struct k_table *data, size_t batch, size_t heads, size_t seq, size_t dh,
-                          double scale)
+                          double scale, int causal, double p)
 {
+    const struct k_dropout some = {0x123456789abcdefu, 3, heads * seq, p}, *drops = p > 0 ? &some : NULL;
     const size_t rows = batch * seq, d = heads * dh, square = batch * heads * seq * seq;
     struct operand qkv = operand(rows * 3 * d, scale), probs = operand(square, 1), out = operand(rows * d, 1);
-    struct operand dout = operand(rows * d, 1), dprobs = operand(square, 1), dqkv = operand(rows * 3 * d, 1);
-    BOTH(k->attention(NULL, batch, heads, seq, dh, side(&qkv, w), side(&probs, w), side(&out, w)))
+    struct operand dout = operand(rows * d, 1), dprobs = operand(square, 1), dropped = operand(square, 1),
+                   dqkv = operand(rows * 3 * d, 1);
+    BOTH(k->attention(NULL, batch, heads, seq, dh, causal, drops, side(&qkv, w), side(&probs, w),
+                      side(&dropped, w), side(&out, w)))
     for (size_t r = 0; r < batch * heads * seq; r++) {
         double total = 0;
         for (size_t j = 0; j < seq; j++)
             total += probs.narrow[r * seq + j];
+        for (size_t j = r % seq + 1; j < seq && causal; j++)
+            g_assert_cmpfloat(probs.narrow[r * seq + j], ==, 0);
         g_assert_cmpfloat_with_epsilon(total, 1, 1e-6);
     }
-    BOTH(k->attention_grad(NULL, batch, heads, seq, dh, side(&dout, w), side(&qkv, w), side(&probs, w),
-                           side(&dprobs, w), side(&dqkv, w)))
+    BOTH(k->attention_grad(NULL, batch, heads, seq, dh, drops, side(&dout, w), side(&qkv, w), side(&probs, w),
+                           side(&dropped, w), side(&dprobs, w), side(&dqkv, w)))
     /* Scores of 100 are rounded to 1e-5, and so are their exponentials. */
     const double loose = scale > 1 ? 1e-4 : tolerance[GRADIENTS];
     close_and_drop(&probs, loose);
     close_and_drop(&out, loose);
     close_and_drop(&dqkv, loose);
-    close_and_drop(&dprobs, loose);
+    drop(&dprobs);
+    drop(&dropped);
     drop(&qkv);
     drop(&dout);
 }
@@ -261,8 +267,11 @@ static void test_attention(gconstpointer data)
     static const size_t shapes[][4] = {{0, 2, 3, 4},  {1, 1, 1, 1},    {1, 1, 3, 5},   {2, 3, 17, 5},
                                        {3, 1, 65, 3}, {1, 2, 130, 17}, {2, 8, 32, 64}, {1, 3, 33, 1}};
     for (size_t i = 0; i < G_N_ELEMENTS(shapes); i++) {
-        one_attention(data, shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], 1);
-        one_attention(data, shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], 8);
+        const size_t *s = shapes[i];
+        one_attention(data, s[0], s[1], s[2], s[3], 1, 0, 0);
+        one_attention(data, s[0], s[1], s[2], s[3], 8, 0, 0);
+        one_attention(data, s[0], s[1], s[2], s[3], 1, 1, 0);
+        one_attention(data, s[0], s[1], s[2], s[3], 1, 1, 0.3);
     }
 }
 
@@ -342,10 +351,10 @@ static void one_embedding(const struct k_table *data, size_t samples, size_t seq
     struct operand word = operand(vocab * d, 1), position = operand(positions * d, 1),
                    type = operand(types * d, 1);
     struct operand y = operand(rows * d, 1), dy = operand(rows * d, 1);
-    BOTH(k->embed(NULL, rows, seq, d, token, side(&word, w), side(&position, w),
+    BOTH(k->embed(NULL, rows, seq, d, 1, token, side(&word, w), side(&position, w),
                   types ? side(&type, w) : NULL, side(&y, w)))
     close_and_drop(&y, tolerance[FEW]);
-    BOTH(k->embed_grad(NULL, rows, seq, d, vocab, positions, types, token, side(&dy, w), side(&word, w),
+    BOTH(k->embed_grad(NULL, rows, seq, d, vocab, positions, types, 1, token, side(&dy, w), side(&word, w),
                        side(&position, w), types ? side(&type, w) : NULL, 0))
     double of_tokens = 0, of_rows = 0;
     for (size_t e = 0; e < word.n; e++)

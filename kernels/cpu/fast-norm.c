@@ -31,6 +31,20 @@ FAST_INLINE double add_row_if(size_t d, const float *x, const float *y, const fl
     return bias ? add_row(d, 0, NULL, y, 1, bias, sum) : add_row(d, 0, NULL, y, 0, NULL, sum);
 }
 
+FAST_INLINE double sum_row(size_t d, const float *x)
+{
+    double total = 0;
+    for (size_t j0 = 0; j0 < d; j0 += SUM_BLOCK) {
+        const size_t end = least(d, j0 + SUM_BLOCK);
+        float part = 0;
+#pragma omp simd reduction(+ : part)
+        for (size_t j = j0; j < end; j++)
+            part += x[j];
+        total += part;
+    }
+    return total;
+}
+
 FAST_INLINE double spread_row(size_t d, const float *sum, float mean)
 {
     double squares = 0;
@@ -50,8 +64,11 @@ ON_EVERY_CPU static void add_norm(size_t rows, size_t d, const float *x, const f
                                   float *rstd)
 {
     for (size_t r = 0; r < rows; r++) {
-        float *s = sum + r * d, *o = out + r * d;
-        const float m = (float)(add_row_if(d, x ? x + r * d : NULL, y + r * d, bias, s) / (double)d);
+        float *o = out + r * d;
+        const float *s = sum ? sum + r * d : y + r * d;
+        const double total =
+            sum ? add_row_if(d, x ? x + r * d : NULL, y + r * d, bias, sum + r * d) : sum_row(d, s);
+        const float m = (float)(total / (double)d);
         const float inverse = 1 / sqrtf((float)(spread_row(d, s, m) / (double)d) + norm_epsilon);
 #pragma omp simd
         for (size_t j = 0; j < d; j++)
@@ -71,7 +88,7 @@ int fast_add_norm(void *stream, size_t rows, size_t d, const void *x, const void
 
 /* With n = (sum - mean) rstd and g = dout gamma: dsum = rstd (g - mean(g) - n mean(g n)). */
 FAST_INLINE void norm_grad_row(size_t d, const float *dout, const float *sum, const float *gamma, float mean,
-                               float rstd, float *dsum)
+                               float rstd, const float *plus, float *dsum)
 {
     double total_g = 0, total_gn = 0;
     for (size_t j0 = 0; j0 < d; j0 += SUM_BLOCK) {
@@ -87,17 +104,25 @@ FAST_INLINE void norm_grad_row(size_t d, const float *dout, const float *sum, co
         total_gn += gn;
     }
     const float mean_g = (float)(total_g / (double)d), slope = (float)(total_gn / (double)d) * rstd * rstd;
+    if (plus) {
 #pragma omp simd
-    for (size_t j = 0; j < d; j++)
-        dsum[j] = rstd * (dout[j] * gamma[j] - mean_g - (sum[j] - mean) * slope);
+        for (size_t j = 0; j < d; j++)
+            dsum[j] = plus[j] + rstd * (dout[j] * gamma[j] - mean_g - (sum[j] - mean) * slope);
+    } else {
+#pragma omp simd
+        for (size_t j = 0; j < d; j++)
+            dsum[j] = rstd * (dout[j] * gamma[j] - mean_g - (sum[j] - mean) * slope);
+    }
 }
 
 ON_EVERY_CPU static void add_norm_grad(size_t rows, size_t d, const float *dout, const float *sum,
-                                       const float *gamma, const float *mean, const float *rstd, float *dsum,
-                                       float *dgamma, float *dbeta, int accumulate)
+                                       const float *gamma, const float *mean, const float *rstd,
+                                       const float *plus, float *dsum, float *dgamma, float *dbeta,
+                                       int accumulate)
 {
     for (size_t r = 0; r < rows; r++)
-        norm_grad_row(d, dout + r * d, sum + r * d, gamma, mean[r], rstd[r], dsum + r * d);
+        norm_grad_row(d, dout + r * d, sum + r * d, gamma, mean[r], rstd[r], plus ? plus + r * d : NULL,
+                      dsum + r * d);
     for (size_t j0 = 0; j0 < d; j0 += SUM_COLUMNS) {
         const size_t width = least(d - j0, SUM_COLUMNS);
         double by_gamma[SUM_COLUMNS] = {0}, by_beta[SUM_COLUMNS] = {0};
@@ -115,10 +140,10 @@ ON_EVERY_CPU static void add_norm_grad(size_t rows, size_t d, const float *dout,
 }
 
 int fast_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, const void *sum,
-                       const void *gamma, const void *mean, const void *rstd, void *dsum, void *dgamma,
-                       void *dbeta, int accumulate)
+                       const void *gamma, const void *mean, const void *rstd, const void *plus, void *dsum,
+                       void *dgamma, void *dbeta, int accumulate)
 {
     (void)stream;
-    add_norm_grad(rows, d, dout, sum, gamma, mean, rstd, dsum, dgamma, dbeta, accumulate);
+    add_norm_grad(rows, d, dout, sum, gamma, mean, rstd, plus, dsum, dgamma, dbeta, accumulate);
     return 0;
 }

@@ -45,20 +45,31 @@ int fast_bias_grad(void *stream, size_t rows, size_t n, const void *dy, size_t l
 int fast_add_norm(void *stream, size_t rows, size_t d, const void *x, const void *y, const void *bias,
                   const void *gamma, const void *beta, void *sum, void *out, void *mean, void *rstd);
 int fast_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, const void *sum,
-                       const void *gamma, const void *mean, const void *rstd, void *dsum, void *dgamma,
-                       void *dbeta, int accumulate);
-int fast_attention(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *qkv,
-                   void *probs, void *out);
-int fast_attention_grad(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *dout,
-                        const void *qkv, const void *probs, void *dprobs, void *dqkv);
+                       const void *gamma, const void *mean, const void *rstd, const void *plus, void *dsum,
+                       void *dgamma, void *dbeta, int accumulate);
+int fast_attention(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, int causal,
+                   const struct k_dropout *drop, const void *qkv, void *probs, void *dropped, void *out);
+int fast_attention_grad(void *stream, size_t batch, size_t heads, size_t seq, size_t dh,
+                        const struct k_dropout *drop, const void *dout, const void *qkv, const void *probs,
+                        void *dropped, void *dprobs, void *dqkv);
+/* y = dropout(x) (y may be x), whose first element is element `at` of the sample */
+void fast_drop(const struct k_dropout *drop, size_t sample, size_t at, size_t n, const float *x, float *y);
+int fast_dropout(void *stream, size_t rows, size_t n, const struct k_dropout *drop, const void *x, void *y);
+int fast_residual(void *stream, size_t rows, size_t n, const void *bias, const void *x,
+                  const struct k_dropout *drop, void *y);
 int fast_bias_act(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x, void *y);
 int fast_bias_act_grad(void *stream, int activation, size_t rows, size_t n, const void *dy, const void *x,
                        void *dx, void *dbias, int accumulate);
-int fast_embed(void *stream, size_t rows, size_t seq, size_t d, const int32_t *token, const void *word,
-               const void *position, const void *type, void *y);
+int fast_sine(void *stream, size_t seq, size_t d, void *position);
+int fast_embed(void *stream, size_t rows, size_t seq, size_t d, double scale, const int32_t *token,
+               const void *word, const void *position, const void *type, void *y);
 int fast_embed_grad(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions,
-                    size_t types, const int32_t *token, const void *dy, void *dword, void *dposition,
-                    void *dtype, int accumulate);
+                    size_t types, double scale, const int32_t *token, const void *dy, void *dword,
+                    void *dposition, void *dtype, int accumulate);
+int fast_bag(void *stream, size_t batch, size_t seq, size_t d, const int32_t *token, const void *word,
+             void *y);
+int fast_bag_grad(void *stream, size_t batch, size_t seq, size_t d, size_t vocab, const int32_t *token,
+                  const void *dy, void *dword, int accumulate);
 int fast_cross_entropy(void *stream, size_t rows, size_t classes, double weight, const void *logits,
                        const int32_t *target, void *dlogits, double *loss);
 

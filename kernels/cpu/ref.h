@@ -1,6 +1,6 @@
 /* kernels/cpu/ref.h -- the reference kernels: plain loops, sums in double.  ref-f32.c and ref-f64.c define
  * REAL (the dtype), TABLE and NAME, and include this once each. */
-#include "kernels/kernels.h"
+#include "kernels/cpu/dropout.h"
 
 #include <math.h>
 #include <string.h>
@@ -69,12 +69,13 @@ static int ref_add_norm(void *stream, size_t rows, size_t d, const void *x, cons
     const REAL *b = bias, *g = gamma, *be = beta;
     for (size_t r = 0; r < rows; r++) {
         const REAL *X = x ? (const REAL *)x + r * d : NULL, *Y = (const REAL *)y + r * d;
-        REAL *S = (REAL *)sum + r * d, *O = (REAL *)out + r * d;
+        REAL *O = (REAL *)out + r * d;
+        const REAL *S = sum ? (REAL *)sum + r * d : Y;
         double total = 0, squares = 0;
-        for (size_t j = 0; j < d; j++) {
-            S[j] = (REAL)((X ? (double)X[j] : 0) + (double)Y[j] + (b ? (double)b[j] : 0));
+        for (size_t j = 0; j < d && sum; j++)
+            ((REAL *)sum)[r * d + j] = (REAL)((X ? (double)X[j] : 0) + (double)Y[j] + (b ? (double)b[j] : 0));
+        for (size_t j = 0; j < d; j++)
             total += S[j];
-        }
         const double m = total / (double)d;
         for (size_t j = 0; j < d; j++)
             squares += (S[j] - m) * (S[j] - m);
@@ -89,8 +90,8 @@ static int ref_add_norm(void *stream, size_t rows, size_t d, const void *x, cons
 
 /* With n = (sum - mean) rstd and g = dout gamma: dsum = rstd (g - mean(g) - n mean(g n)). */
 static int ref_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, const void *sum,
-                             const void *gamma, const void *mean, const void *rstd, void *dsum, void *dgamma,
-                             void *dbeta, int accumulate)
+                             const void *gamma, const void *mean, const void *rstd, const void *plus,
+                             void *dsum, void *dgamma, void *dbeta, int accumulate)
 {
     (void)stream;
     const REAL *dO = dout, *S = sum, *g = gamma, *m = mean, *rs = rstd;
@@ -103,7 +104,8 @@ static int ref_add_norm_grad(void *stream, size_t rows, size_t d, const void *do
         }
         for (size_t j = 0; j < d; j++) {
             const double gj = (double)dO[r * d + j] * g[j], n = ((double)S[r * d + j] - m[r]) * rs[r];
-            ((REAL *)dsum)[r * d + j] = (REAL)(rs[r] * (gj - mean_g - n * mean_gn));
+            ((REAL *)dsum)[r * d + j] = (REAL)(rs[r] * (gj - mean_g - n * mean_gn) +
+                                               (plus ? (double)((const REAL *)plus)[r * d + j] : 0));
         }
     }
     for (size_t j = 0; j < d; j++) {
@@ -129,8 +131,39 @@ static void ref_softmax(size_t n, REAL *x)
         x[j] = (REAL)(exp(x[j] - max) / sum);
 }
 
-static int ref_attention(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, const void *qkv,
-                         void *probs, void *out)
+/* y = dropout(x), whose first element is element `at` of the sample. */
+static void ref_drop(const struct k_dropout *drop, size_t sample, size_t at, size_t n, const REAL *x, REAL *y)
+{
+    const struct dropout_sample s = dropout_sample(drop, sample);
+    for (size_t j = 0; j < n; j++)
+        y[j] = dropout_keeps(s, (uint32_t)(at + j)) ? (REAL)(x[j] / (1 - drop->p)) : 0;
+}
+
+static int ref_dropout(void *stream, size_t rows, size_t n, const struct k_dropout *drop, const void *x,
+                       void *y)
+{
+    (void)stream;
+    for (size_t r = 0; r < rows; r++)
+        ref_drop(drop, r / drop->sample_rows, r % drop->sample_rows * n, n, (const REAL *)x + r * n,
+                 (REAL *)y + r * n);
+    return 0;
+}
+
+static int ref_residual(void *stream, size_t rows, size_t n, const void *bias, const void *x,
+                        const struct k_dropout *drop, void *y)
+{
+    REAL *Y = y;
+    if (bias)
+        ref_bias(stream, rows, n, bias, y, n);
+    if (drop)
+        ref_dropout(stream, rows, n, drop, y, y);
+    for (size_t i = 0; i < rows * n && x; i++)
+        Y[i] += ((const REAL *)x)[i];
+    return 0;
+}
+
+static int ref_attention(void *stream, size_t batch, size_t heads, size_t seq, size_t dh, int causal,
+                         const struct k_dropout *drop, const void *qkv, void *probs, void *dropped, void *out)
 {
     (void)stream;
     const size_t d = heads * dh, ld = 3 * d;
@@ -139,8 +172,16 @@ static int ref_attention(void *stream, size_t batch, size_t heads, size_t seq, s
             const REAL *q = (const REAL *)qkv + b * seq * ld + h * dh, *k = q + d, *v = k + d;
             REAL *p = (REAL *)probs + (b * heads + h) * seq * seq, *o = (REAL *)out + b * seq * d + h * dh;
             ref_gemm(NULL, 0, 1, seq, seq, dh, 1 / sqrt((double)dh), q, ld, k, ld, 0, p, seq);
-            for (size_t i = 0; i < seq; i++)
-                ref_softmax(seq, p + i * seq);
+            for (size_t i = 0; i < seq; i++) {
+                const size_t n = causal ? i + 1 : seq;
+                ref_softmax(n, p + i * seq);
+                for (size_t j = n; j < seq; j++)
+                    p[i * seq + j] = 0;
+            }
+            if (drop) {
+                ref_drop(drop, b, h * seq * seq, seq * seq, p, dropped);
+                p = dropped;
+            }
             ref_gemm(NULL, 0, 0, seq, dh, seq, 1, p, seq, v, ld, 0, o, d);
         }
     }
@@ -149,7 +190,8 @@ static int ref_attention(void *stream, size_t batch, size_t heads, size_t seq, s
 
 /* With s = q k' / sqrt(dh) and p = softmax(s): ds = p (dp - sum over the row of dp p). */
 static int ref_attention_grad(void *stream, size_t batch, size_t heads, size_t seq, size_t dh,
-                              const void *dout, const void *qkv, const void *probs, void *dprobs, void *dqkv)
+                              const struct k_dropout *drop, const void *dout, const void *qkv,
+                              const void *probs, void *dropped, void *dprobs, void *dqkv)
 {
     (void)stream;
     const size_t d = heads * dh, ld = 3 * d;
@@ -160,8 +202,13 @@ static int ref_attention_grad(void *stream, size_t batch, size_t heads, size_t s
             const REAL *q = (const REAL *)qkv + at, *k = q + d, *v = k + d, *p = (const REAL *)probs + square;
             const REAL *dO = (const REAL *)dout + b * seq * d + h * dh;
             REAL *dq = (REAL *)dqkv + at, *dk = dq + d, *dv = dk + d, *dp = (REAL *)dprobs + square;
-            ref_gemm(NULL, 1, 0, seq, dh, seq, 1, p, seq, dO, d, 0, dv, ld);
+            const REAL *used = drop ? dropped : p;
+            if (drop)
+                ref_drop(drop, b, h * seq * seq, seq * seq, p, dropped);
+            ref_gemm(NULL, 1, 0, seq, dh, seq, 1, used, seq, dO, d, 0, dv, ld);
             ref_gemm(NULL, 0, 1, seq, seq, dh, 1, dO, d, v, ld, 0, dp, seq);
+            if (drop)
+                ref_drop(drop, b, h * seq * seq, seq * seq, dp, dp);
             for (size_t i = 0; i < seq; i++) {
                 double dot = 0;
                 for (size_t j = 0; j < seq; j++)
@@ -181,6 +228,17 @@ static double ref_normal_cdf(double x)
     return 0.5 * erfc(-x / sqrt(2));
 }
 
+static const double root_2_over_pi = 0.79788456080286535588, cubic = 0.044715;
+
+static double ref_act(int activation, double x)
+{
+    if (activation == K_RELU)
+        return x < 0 ? 0 : x;
+    if (activation == K_GELU)
+        return x * ref_normal_cdf(x);
+    return 0.5 * x * (1 + tanh(root_2_over_pi * (x + cubic * x * x * x)));
+}
+
 static int ref_bias_act(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x,
                         void *y)
 {
@@ -189,7 +247,7 @@ static int ref_bias_act(void *stream, int activation, size_t rows, size_t n, con
     for (size_t r = 0; r < rows; r++) {
         for (size_t j = 0; j < n; j++) {
             const REAL v = X[r * n + j] += ((const REAL *)bias)[j];
-            Y[r * n + j] = activation == K_RELU ? (v < 0 ? 0 : v) : (REAL)(v * ref_normal_cdf(v));
+            Y[r * n + j] = (REAL)ref_act(activation, v);
         }
     }
     return 0;
@@ -200,6 +258,10 @@ static double ref_act_slope(int activation, double x)
     static const double inverse_root_2pi = 0.39894228040143267794;
     if (activation == K_RELU)
         return x > 0;
+    if (activation == K_GELU_TANH) {
+        const double t = tanh(root_2_over_pi * (x + cubic * x * x * x));
+        return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root_2_over_pi * (1 + 3 * cubic * x * x);
+    }
     return ref_normal_cdf(x) + x * inverse_root_2pi * exp(-x * x / 2);
 }
 
@@ -240,20 +302,32 @@ static int ref_tanh_grad(void *stream, size_t n, const void *dy, const void *y, 
     return 0;
 }
 
-static int ref_embed(void *stream, size_t rows, size_t seq, size_t d, const int32_t *token, const void *word,
-                     const void *position, const void *type, void *y)
+static int ref_sine(void *stream, size_t seq, size_t d, void *position)
+{
+    (void)stream;
+    for (size_t i = 0; i < seq; i++)
+        for (size_t j = 0; j < d; j++) {
+            const double angle = (double)i * pow(10000, -(double)(j - j % 2) / (double)d);
+            ((REAL *)position)[i * d + j] = (REAL)(j % 2 ? cos(angle) : sin(angle));
+        }
+    return 0;
+}
+
+static int ref_embed(void *stream, size_t rows, size_t seq, size_t d, double scale, const int32_t *token,
+                     const void *word, const void *position, const void *type, void *y)
 {
     (void)stream;
     const REAL *w = word, *p = position, *t = type;
     for (size_t r = 0; r < rows; r++)
         for (size_t j = 0; j < d; j++)
-            ((REAL *)y)[r * d + j] =
-                (REAL)((double)w[(size_t)token[r] * d + j] + p[r % seq * d + j] + (t ? (double)t[j] : 0));
+            ((REAL *)y)[r * d + j] = (REAL)(scale * (double)w[(size_t)token[r] * d + j] +
+                                            (p ? (double)p[r % seq * d + j] : 0) + (t ? (double)t[j] : 0));
     return 0;
 }
 
-/* out[j] = sum of dy[r,j] over rows r = first, first + step, ... whose token is `token` (any, if -1). */
-static void ref_sum_rows(size_t rows, size_t d, const REAL *dy, size_t first, size_t step,
+/* out[j] = scale x sum of dy[r,j] over rows r = first, first + step, ... whose token is `token` (any, if -1).
+ */
+static void ref_sum_rows(size_t rows, size_t d, double scale, const REAL *dy, size_t first, size_t step,
                          const int32_t *tokens, int32_t token, int accumulate, REAL *out)
 {
     for (size_t j = 0; j < d; j++) {
@@ -261,13 +335,13 @@ static void ref_sum_rows(size_t rows, size_t d, const REAL *dy, size_t first, si
         for (size_t r = first; r < rows; r += step)
             if (token < 0 || tokens[r] == token)
                 sum += dy[r * d + j];
-        ref_give(sum, accumulate, out + j);
+        ref_give(scale * sum, accumulate, out + j);
     }
 }
 
 static int ref_embed_grad(void *stream, size_t rows, size_t seq, size_t d, size_t vocab, size_t positions,
-                          size_t types, const int32_t *token, const void *dy, void *dword, void *dposition,
-                          void *dtype, int accumulate)
+                          size_t types, double scale, const int32_t *token, const void *dy, void *dword,
+                          void *dposition, void *dtype, int accumulate)
 {
     (void)stream;
     REAL *dw = dword, *dp = dposition;
@@ -278,12 +352,41 @@ static int ref_embed_grad(void *stream, size_t rows, size_t seq, size_t d, size_
         while (token[first] != token[r])
             first++;
         if (first == r)
-            ref_sum_rows(rows, d, dy, r, 1, token, token[r], accumulate, dw + (size_t)token[r] * d);
+            ref_sum_rows(rows, d, scale, dy, r, 1, token, token[r], accumulate, dw + (size_t)token[r] * d);
     }
     for (size_t i = 0; i < positions; i++)
-        ref_sum_rows(i < seq ? rows : 0, d, dy, i, seq, token, -1, accumulate, dp + i * d);
+        ref_sum_rows(i < seq ? rows : 0, d, 1, dy, i, seq, token, -1, accumulate, dp + i * d);
     for (size_t i = 0; i < types; i++)
-        ref_sum_rows(i == 0 ? rows : 0, d, dy, 0, 1, token, -1, accumulate, (REAL *)dtype + i * d);
+        ref_sum_rows(i == 0 ? rows : 0, d, 1, dy, 0, 1, token, -1, accumulate, (REAL *)dtype + i * d);
+    return 0;
+}
+
+static int ref_bag(void *stream, size_t batch, size_t seq, size_t d, const int32_t *token, const void *word,
+                   void *y)
+{
+    (void)stream;
+    for (size_t b = 0; b < batch; b++)
+        for (size_t j = 0; j < d; j++) {
+            double sum = 0;
+            for (size_t i = 0; i < seq; i++)
+                sum += ((const REAL *)word)[(size_t)token[b * seq + i] * d + j];
+            ((REAL *)y)[b * d + j] = (REAL)(sum / (double)seq);
+        }
+    return 0;
+}
+
+static int ref_bag_grad(void *stream, size_t batch, size_t seq, size_t d, size_t vocab, const int32_t *token,
+                        const void *dy, void *dword, int accumulate)
+{
+    (void)stream;
+    for (size_t t = 0; t < vocab; t++)
+        for (size_t j = 0; j < d; j++) {
+            double sum = 0;
+            for (size_t i = 0; i < batch * seq; i++)
+                if ((size_t)token[i] == t)
+                    sum += ((const REAL *)dy)[i / seq * d + j];
+            ref_give(sum / (double)seq, accumulate, (REAL *)dword + t * d + j);
+        }
     return 0;
 }
 
@@ -356,6 +459,11 @@ const struct k_table TABLE = {
     .add_norm = ref_add_norm,
     .add_norm_grad = ref_add_norm_grad,
     .attention = ref_attention,
+    .dropout = ref_dropout,
+    .residual = ref_residual,
+    .sine = ref_sine,
+    .bag = ref_bag,
+    .bag_grad = ref_bag_grad,
     .attention_grad = ref_attention_grad,
     .bias_act = ref_bias_act,
     .bias_act_grad = ref_bias_act_grad,
