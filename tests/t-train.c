@@ -348,7 +348,6 @@ static void test_split_classes(void)
     check_split(&s);
 }
 
-<<<<<<< HEAD
 /* Dropout, a tied head, norms before and behind: nothing shows how the samples were split. */
 static void test_split_models(void)
 {
@@ -367,7 +366,10 @@ static void test_split_models(void)
         s.overlap = OVERLAP_OPTIMIZER;
         s.bucket_view = true;
         s.optimizer = OPTIMIZER_MOMENTUM;
-=======
+        check_split(&s);
+    }
+}
+
 /* A head that multiplies by the words, dropout keyed by sample: neither the ranks nor the micro-batches show. */
 static void test_split_tied(void)
 {
@@ -381,7 +383,6 @@ static void test_split_tied(void)
         s.overlap = (uint8_t)(i % OVERLAPS);
         s.bucket_view = i >= OVERLAPS;
         s.accumulate = i % 2 + 1;
->>>>>>> training
         check_split(&s);
     }
 }
@@ -457,11 +458,8 @@ int main(int argc, char **argv)
     g_test_add_func("/train/first-iteration", test_first_iteration);
     g_test_add_func("/train/split-f64", test_split_f64);
     g_test_add_func("/train/split-classes", test_split_classes);
-<<<<<<< HEAD
     g_test_add_func("/train/split-models", test_split_models);
-=======
     g_test_add_func("/train/split-tied", test_split_tied);
->>>>>>> training
     g_test_add_func("/train/jitter", test_jitter);
     g_test_add_func("/train/warmup", test_warmup);
     g_test_add_func("/train/data-position", test_data_position);
