@@ -111,12 +111,13 @@ static bool calibrate(const struct job *job, const struct options *o, struct res
     return true;
 }
 
-/* What there is to compare with where no attempt is without overlap. */
+/* What there is to compare with where no attempt is without overlap; the first iteration never overlaps. */
 static bool predict_apart(const struct job *job, const struct cost_model *costs, struct results *r,
                           GError **error)
 {
     struct shape apart = job_shape(job, OVERLAP_NONE);
-    return job->shape.ranks == 1 || memchr(job->overlaps, OVERLAP_NONE, job->n_overlaps) ||
+    return job->shape.ranks == 1 || job->shape.first_iteration ||
+           memchr(job->overlaps, OVERLAP_NONE, job->n_overlaps) ||
            predict(job, &apart, costs, &r->apart, error);
 }
 

@@ -25,6 +25,35 @@ static char *processor_name(void)
     return colon ? g_strstrip(g_strndup(colon + 1, strcspn(colon + 1, "\n"))) : NULL;
 }
 
+static void number_row(GPtrArray *rows, const char *key, double x)
+{
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+    row(rows, key, "%s", g_ascii_formatd(number, sizeof number, "%.10g", x));
+}
+
+/* What defines the work beyond the shape of batch and buckets; what was left alone is not spoken of. */
+static void add_training(GPtrArray *rows, const struct job *job, const struct options *o)
+{
+    const struct shape *shape = &job->shape;
+    row(rows, "optimizer", "%s", optimizer_name(shape->optimizer));
+    if (shape->accumulate > 1)
+        row(rows, "accumulate", "%" PRIu32, shape->accumulate);
+    if (shape->clip)
+        number_row(rows, "clip_grad_norm", job->clip_norm);
+    if (shape->bucket_view)
+        row(rows, "gradient_as_bucket_view", "yes");
+    if (shape->first_iteration)
+        row(rows, "first_iteration", "yes");
+    if (!job->engine->real)
+        return;
+    if (job->momentum > 0)
+        number_row(rows, "momentum", job->momentum);
+    if (o->given[OPTION_DATA])
+        row(rows, "data", "%s", option_text(o, OPTION_DATA, ""));
+    number_row(rows, "lr", job->lr);
+    number_row(rows, "seed", option_number(o, OPTION_SEED, 1));
+}
+
 void summary_init(struct summary *s, const struct job *job, const struct options *o)
 {
     const struct shape *shape = &job->shape;
@@ -39,17 +68,7 @@ void summary_init(struct summary *s, const struct job *job, const struct options
         row(s->option_rows, "overlap", "%s", overlap_name(shape->overlap));
         row(s->option_rows, "allreduce", "%s", allreduce_name(shape->algo));
     }
-    if (job->engine->real) {
-        char number[G_ASCII_DTOSTR_BUF_SIZE];
-        row(s->option_rows, "optimizer", "sgd");
-        row(s->option_rows, "lr", "%s",
-            g_ascii_formatd(number, sizeof number, "%.10g", option_number(o, OPTION_LR, 0.1)));
-        row(s->option_rows, "seed", "%.0f", option_number(o, OPTION_SEED, 1));
-        if (o->given[OPTION_DATA]) {
-            g_autofree char *data = g_filename_display_basename(option_text(o, OPTION_DATA, ""));
-            row(s->option_rows, "data", "%s", data);
-        }
-    }
+    add_training(s->option_rows, job, o);
     row(s->environment_rows, "program", "parprof %s", PACKAGE_VERSION);
     if (job->engine->real) {
         g_autofree char *name = processor_name();
@@ -87,8 +106,10 @@ static void head_ranks(const struct job *job, const struct options *o, GString *
 static void head_optimizer(const struct job *job, GString *out)
 {
     static const char *const names[OPTIMIZERS] = {
-        [OPTIMIZER_SGD] = "SGD", [OPTIMIZER_MOMENTUM] = "SGD with momentum", [OPTIMIZER_ADAM] = "Adam"};
+        [OPTIMIZER_SGD] = "SGD", [OPTIMIZER_MOMENTUM] = "SGD", [OPTIMIZER_ADAM] = "Adam"};
     g_string_append_printf(out, ", %s", names[job->shape.optimizer]);
+    if (job->shape.optimizer == OPTIMIZER_MOMENTUM)
+        g_string_append_printf(out, " with momentum %g", job->momentum);
     if (job->shape.clip)
         g_string_append_printf(out, ", gradients clipped to a norm of %g", job->clip_norm);
     g_string_append_c(out, '\n');

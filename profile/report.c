@@ -271,11 +271,11 @@ static double relative(double a, double b)
 static void print_losses(const struct report *r, GString *out)
 {
     double most = 0;
-    uint32_t compared = 0, steps = r->trace->n_steps;
+    uint32_t compared = 0;
     for (uint32_t i = 0; i < r->n_others; i++) {
         const struct trace *other = r->others[i].trace;
-        steps = MIN(steps, other->n_steps);
-        for (uint32_t step = 0; other->loss && step < steps; step++, compared++)
+        const uint32_t steps = other->loss ? MIN(other->n_steps, r->trace->n_steps) : 0;
+        for (uint32_t step = 0; step < steps; step++, compared++)
             most = MAX(most, relative(other->loss[step], r->trace->loss[step]));
     }
     if (!compared || isinf(most))

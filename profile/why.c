@@ -65,7 +65,7 @@ static char *subject(const struct report *r, unsigned cause, bool *plural)
     *plural = others > 0;
     g_autofree char *more = others ? g_strdup_printf(" and %u more", others) : g_strdup("");
     if (most == a->n_buckets)
-        return g_strconcat(a->n_buckets ? "what is of no bucket" : "it", more, NULL);
+        return g_strconcat(a->n_buckets ? "communication outside the buckets" : "it", more, NULL);
     uint32_t param = largest_param(t, &t->buckets[most]);
     g_autofree char *name = param == OP_NONE ? NULL : text_param(r->trace, param);
     return g_strdup_printf("bucket %u%s%s%s%s", most, name ? " (" : "", name ? name : "", name ? ")" : "",

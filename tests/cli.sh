@@ -57,6 +57,10 @@ refuses 2 "1 to 4" --ranks 2 --batch 8 --accumulate 5
 refuses 2 "--accumulate" --accumulate 0
 refuses 2 "--gradient-as-bucket-view" --mode single --gradient-as-bucket-view
 refuses 2 "--first-iteration" --mode single --first-iteration
+refuses 2 "sometimes" --overlap none,sometimes
+refuses 2 "twice" --overlap none,backward,none
+refuses 2 "--overlap" --overlap none,
+refuses 2 "one overlap" plan --overlap none,backward
 refuses 2 "--dtype" --dtype f16
 refuses 2 "--format" plan --format yaml
 refuses 2 "plan" --format json
@@ -115,6 +119,14 @@ small="--model mini --layers 1 --d-model 32 --heads 2 --ff 64 --vocab 50 --seq-l
 run --mode ddp $small --ranks 2 --batch 4 --steps 3 --warmup 1 --link none --report r.json --trace t.json
 [ "$status" = 0 ] && [ -s parprof-ddp.svg ] && [ -s r.json ] && [ -s t.json ] && grep -q 'equal on all ranks' "$dir/out"
 result $? "a small run writes figure, report and trace"
+rm -f ./*
+
+# shellcheck disable=SC2086
+run --mode ddp $small --ranks 2 --batch 4 --steps 3 --warmup 1 --link none --overlap none,backward --report r.json
+[ "$status" = 0 ] && [ -s parprof-ddp.svg ] && grep -q '^none .* measured (predicted' "$dir/out" &&
+    grep -q '^backward .* measured (predicted' "$dir/out" && grep -q 'losses equal in every overlap' "$dir/out" &&
+    ! grep -q ' ms  predicted' "$dir/out" && grep -q '"overlap": "none", "measured": true' r.json && grep -q causes_ns r.json
+result $? "two overlaps are both run, and lose alike"
 rm -f ./*
 
 # shellcheck disable=SC2086

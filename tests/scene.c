@@ -9,7 +9,7 @@ struct maker {
     struct trace *trace;
     int64_t *free_ns;  /* of each lane */
     int64_t *ready_ns; /* [bucket * ranks + rank] */
-    uint32_t gang, step;
+    uint32_t gang, step, micro;
     GRand *rand;
 };
 
@@ -98,15 +98,17 @@ static int64_t add_layer(struct maker *m, uint32_t rank, uint8_t kind, uint32_t 
 
     tag.layer0 = (uint16_t)layer;
     tag.layer1 = (uint16_t)(layer + 1);
+    tag.micro = m->micro;
     return add(m, tag, rank * LANES + COMPUTE, 0, vary(m, ns));
 }
 
-static void compute_rank(struct maker *m, uint32_t rank)
+static void compute_micro_batch(struct maker *m, uint32_t rank)
 {
     const struct scene_spec *s = m->spec;
     const uint32_t n = count_layers(s), lane = rank * LANES;
     const double slow = 1 + (rank == s->ranks - 1 ? s->skew : 0);
     const int64_t ns = (int64_t)((double)s->layer_ns * slow);
+    const bool last = m->micro + 1 >= s->micro;
     uint32_t bucket = 0;
 
     m->free_ns[lane + COMPUTE] = add(m, tag_of(m, OP_INPUT), lane + COPY, m->free_ns[lane + COMPUTE], ns / 4);
@@ -115,12 +117,30 @@ static void compute_rank(struct maker *m, uint32_t rank)
     add(m, tag_of(m, OP_LOSS), lane + COMPUTE, 0, ns / 8);
     for (uint32_t i = n; i-- > 0;) {
         int64_t end = add_layer(m, rank, OP_BWD, i, i == n - 1 ? ns / 2 : 2 * ns);
-        for (; bucket < s->buckets && (n - i) * s->buckets >= (bucket + 1) * n; bucket++) {
+        for (; last && bucket < s->buckets && (n - i) * s->buckets >= (bucket + 1) * n; bucket++) {
             struct op_tag tag = tag_of(m, OP_PACK);
             tag.bucket = bucket;
             end = add(m, tag, lane + COMPUTE, end, ns / 16);
             m->ready_ns[bucket * s->ranks + rank] = end;
         }
+    }
+}
+
+static void compute_rank(struct maker *m, uint32_t rank)
+{
+    m->micro = 0;
+    do
+        compute_micro_batch(m, rank);
+    while (++m->micro < m->spec->micro);
+}
+
+/* Ends everywhere at once; compute waits for it. */
+static void broadcast(struct maker *m)
+{
+    for (uint32_t r = 0; r < m->spec->ranks; r++) {
+        struct op_tag tag = tag_of(m, OP_BROADCAST);
+        tag.gang = tag.coll = 1u << 20;
+        m->free_ns[r * LANES + COMPUTE] = add(m, tag, r * LANES + COMM, 0, m->spec->bucket_ns);
     }
 }
 
@@ -146,10 +166,28 @@ static void reduce(struct maker *m, uint32_t bucket)
     }
 }
 
+static int64_t optimize(struct maker *m, uint32_t rank)
+{
+    const struct scene_spec *s = m->spec;
+    const uint32_t lane = rank * LANES + COMPUTE, parts = s->by_bucket ? s->buckets : 1;
+    int64_t end = 0;
+
+    for (uint32_t b = 0; b < s->buckets; b++)
+        add(m, tag_of(m, OP_UNPACK), lane, m->free_ns[rank * LANES + COMM], s->layer_ns / 32);
+    for (uint32_t b = 0; b < parts; b++) {
+        struct op_tag tag = tag_of(m, OP_OPTIM);
+        tag.bucket = s->by_bucket ? b : OP_NONE;
+        end = add(m, tag, lane, 0, vary(m, 4 * s->layer_ns / parts));
+    }
+    return end;
+}
+
 static void make_step(struct maker *m)
 {
     const struct scene_spec *s = m->spec;
 
+    if (s->broadcast)
+        broadcast(m);
     for (uint32_t r = 0; r < s->ranks; r++)
         compute_rank(m, r);
     for (uint32_t r = 0; r < s->ranks && !s->overlap; r++)
@@ -158,11 +196,8 @@ static void make_step(struct maker *m)
     for (uint32_t b = 0; b < s->buckets; b++)
         reduce(m, b);
     int64_t end = 0;
-    for (uint32_t r = 0; r < s->ranks; r++) {
-        for (uint32_t b = 0; b < s->buckets; b++)
-            add(m, tag_of(m, OP_UNPACK), r * LANES + COMPUTE, m->free_ns[r * LANES + COMM], s->layer_ns / 32);
-        end = MAX(end, add(m, tag_of(m, OP_OPTIM), r * LANES + COMPUTE, 0, vary(m, 4 * s->layer_ns)));
-    }
+    for (uint32_t r = 0; r < s->ranks; r++)
+        end = MAX(end, optimize(m, r));
     for (uint32_t l = 0; l < LANES * s->ranks; l++)
         m->free_ns[l] = end;
 }

@@ -8,6 +8,9 @@
 struct scene_spec {
     const char *mode, *model, *block;             /* block: what layers are called, "layer" */
     uint32_t ranks, layers, buckets, hops, steps; /* buckets 0: nothing is communicated */
+    uint32_t micro;                               /* micro-batches; 0 counts as 1 */
+    bool by_bucket;                               /* an optimizer step a bucket, as it arrives */
+    bool broadcast;                               /* the weights, before anything else */
     bool overlap, simulated;
     int64_t layer_ns, bucket_ns; /* a forward of half a layer; all of a bucket's hops */
     double skew;                 /* how much slower the last rank computes: 0.1 is a tenth */

@@ -163,9 +163,119 @@ static void test_golden(void)
     expect(&f.report, golden);
     f.run_analysis.wait_ns = 9200000;
     expect_part(&f.report,
-                "(16.6 %).\nCOMM of rank 0 is 40.0 ms of transfer and 9.2 ms of waiting for other ranks\n",
+                "backward.\nCOMM of rank 0 is 40.0 ms of transfer and 9.2 ms of waiting for other ranks\n",
                 true);
     fixture_release(&f);
+}
+
+/* Causes in ms, by bucket: rows of late peer, late launch, queue, end of backward, bandwidth. */
+static void set_causes(struct fixture *f, const int64_t ms[3][CAUSES], uint32_t late_rank,
+                       int64_t late_rank_ms)
+{
+    struct analysis *a = &f->run_analysis;
+    struct causes all = {.late_rank = late_rank, .late_rank_ns = late_rank_ms * 1000 * US};
+    int64_t sum_ns = 0;
+    for (uint32_t row = 0; row < 3; row++)
+        for (unsigned c = 0; c < CAUSES; c++) {
+            a->bucket_causes[row].ns[c] = ms[row][c] * 1000 * US;
+            all.ns[c] += ms[row][c] * 1000 * US;
+            sum_ns += ms[row][c] * 1000 * US;
+        }
+    a->causes[0] = all;
+    a->partition[a->median_step * 2].exposed_comm_ns = sum_ns;
+}
+
+static void test_why(void)
+{
+    static const struct {
+        int64_t ms[3][CAUSES];
+        uint32_t late_rank;
+        int64_t late_rank_ms;
+        const char *want;
+    } cases[] = {
+        {{{0}}, OP_NONE, 0, "nothing exposed: computation hides all of it."},
+        {{{7}}, 1, 7, "7.0 ms exposed waiting for rank 1."},
+        {{{7}, {2}}, 1, 5, "9.0 ms exposed waiting for other ranks, rank 1 most of all."},
+        {{{1}, {0, 0, 0, 18}},
+         1,
+         1,
+         "19.0 ms exposed: 18.0 because bucket 1 (layer6.attention.norm.bias) is ready only at the end of "
+         "backward, 1.0 waiting for rank 1."},
+        {{{0, 0, 3, 0, 5}, {0, 4, 2, 0, 6}},
+         OP_NONE,
+         0,
+         "20.0 ms exposed: 11.0 because bucket 1 (layer6.attention.norm.bias) and 1 more take longer than "
+         "the "
+         "computation beside them, 5.0 because bucket 0 (layer6.feed_forward.out) and 1 more queue behind an "
+         "earlier collective, 4.0 because bucket 1 (layer6.attention.norm.bias) waits until an earlier "
+         "bucket is "
+         "ready."},
+        {{{0}, {0}, {0, 0, 0, 0, 2}},
+         OP_NONE,
+         0,
+         "2.0 ms exposed because communication outside the buckets takes longer than the computation beside "
+         "it."},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *line = g_strdup_printf("\n%s\n", cases[i].want);
+        set_causes(&f, cases[i].ms, cases[i].late_rank, cases[i].late_rank_ms);
+        expect_part(&f.report, line, true);
+    }
+    set_causes(&f, cases[0].ms, OP_NONE, 0);
+    f.run_analysis.partition[f.run_analysis.median_step * 2].exposed_comm_ns = 49999;
+    f.run_analysis.causes[0].ns[CAUSE_QUEUE] = 49999;
+    expect_part(&f.report, "\nnext to nothing exposed: 49999 ns.\n", true);
+    set_causes(&f, cases[4].ms, OP_NONE, 0);
+    f.report.options = apart;
+    expect_part(&f.report, "\n20.0 ms exposed because without overlap it begins after backward.\n", true);
+    set_causes(&f, cases[3].ms, 1, 1);
+    expect_part(
+        &f.report,
+        "\n19.0 ms exposed: 18.0 because without overlap it begins after backward, 1.0 waiting for rank 1.\n",
+        true);
+    fixture_release(&f);
+}
+
+/* Rows of several overlaps, measured and predicted; losses are equal only if they are. */
+static void test_variants(void)
+{
+    struct fixture f, other;
+    fixture_init(&f);
+    fixture_init(&other);
+    const struct variant others[] = {
+        {"none", &f.unoverlapped, &f.unoverlapped_analysis, NULL},
+        {"optimizer", &other.run, &other.run_analysis, &other.predicted_analysis}};
+    f.report.others = others;
+    f.report.n_others = 2;
+    expect_part(
+        &f.report,
+        "none       100.0    0.0  157.1    157.1  100.0  357.1 ms  predicted\n"
+        "optimizer   84.1  171.6   49.2     28.2   14.0  297.9 ms  measured (predicted 292.4, −1.8 %)\n"
+        "backward    84.1  171.6   49.2     28.2   14.0  297.9 ms  measured (predicted 292.4, −1.8 %)\n",
+        true);
+    expect_part(&f.report, "6248); losses equal in every overlap; weights equal on all ranks\n", true);
+    GString *out = g_string_new(NULL);
+    report_json(&f.report, out);
+    struct json *j = json_parse(out->str);
+    g_assert_nonnull(j);
+    const struct json *variants = json_get(j, "variants");
+    g_assert_cmpuint(json_length(variants), ==, 3);
+    g_assert_cmpstr(json_string_of(json_at(variants, 2), "overlap"), ==, "backward");
+    g_assert_cmpint(json_get(json_at(variants, 0), "measured")->kind, ==, 'f');
+    g_assert_cmpint(json_get(json_at(variants, 1), "measured")->kind, ==, 't');
+    g_assert_cmpint(json_integer(json_at(variants, 0), "step_ns"), ==, 357100000);
+    g_assert_cmpint(json_integer(json_at(variants, 1), "exposed_comm_ns"), ==, 28200000);
+    g_assert_cmpint(json_integer(json_at(variants, 1), "predicted_step_ns"), ==, 292400000);
+    json_free(j);
+    g_string_free(out, TRUE);
+    other.run.loss[1] *= 1 + 1e-9;
+    expect_part(&f.report, "; losses differ by up to 1.0e-09 between overlaps; weights", true);
+    other.run.loss[1] = NAN;
+    expect_part(&f.report, "losses", false);
+    fixture_release(&f);
+    fixture_release(&other);
 }
 
 /* Where decimals are written with a comma. */
@@ -198,10 +308,10 @@ static void test_without(void)
     f.report.predicted_analysis = NULL;
     expect_part(&f.report, "measured\n", true);
     f.report.options = apart;
+    f.report.n_others = 0;
     expect_part(&f.report, "42.7 % of communication hidden.\n", true);
     expect_part(&f.report, "predicted", false);
     f.report.options = overlapping;
-    f.report.n_others = 0;
     expect_part(&f.report, "none", false);
     expect_part(&f.report, "saves", false);
     g_clear_pointer(&f.run.loss, g_free);
@@ -227,9 +337,11 @@ static void test_single(void)
     f.run.t.mode = "single";
     f.report.options = NULL;
     f.report.n_others = 0;
+    f.report.tokens = false;
     expect(&f.report, "          FWD    BWD   COMM  exposed    OPT   step\n"
                       "single  0.010  0.000  0.000    0.000  0.010  0.020 ms  simulated\n");
     f.run_analysis.n_buckets = f.run.t.n_buckets = 1;
+    f.run.t.buckets = g_new0(struct bucket_row, 1);
     f.run_analysis.buckets = g_new0(struct bucket_times, 1);
     f.run_analysis.buckets[0].rank = OP_NONE;
     expect_part(&f.report, "bucket", false);
@@ -343,6 +455,9 @@ static void test_json(void)
                         json_integer(part, "exposed_copy") + json_integer(part, "idle"),
                     ==, json_integer(part, "span"));
     g_assert_cmpint(json_integer(overlap, "hidden_ns"), ==, 21000000);
+    g_assert_cmpint(json_integer(json_get(overlap, "causes_ns"), "end_of_backward"), ==, 28200000);
+    g_assert_cmpint(json_integer(json_get(overlap, "causes_ns"), "late_peer"), ==, 0);
+    g_assert_null(json_get(overlap, "late_rank"));
     g_assert_null(json_get(overlap, "wait_ns")); /* no gangs, so nobody waited */
     g_assert_cmpfloat(g_ascii_strtod(json_get(overlap, "percent")->text, NULL), ==,
                       21000000. / 49200000. * 100);
@@ -354,6 +469,8 @@ static void test_json(void)
     g_assert_cmpstr(json_at(json_get(second, "params"), 1)->text, ==, "embedding.word.weight");
     g_assert_cmpint(json_integer(first, "start_ns"), ==, 48700000);
     g_assert_cmpint(json_integer(second, "exposed_ns"), ==, 28200000);
+    g_assert_cmpint(json_integer(json_get(second, "causes_ns"), "end_of_backward"), ==, 28200000);
+    g_assert_cmpint(json_integer(json_get(first, "causes_ns"), "end_of_backward"), ==, 0);
     const struct json *scratch = json_get(json_get(json_get(j, "memory"), "by_category"), "scratch");
     g_assert_cmpstr(json_at(scratch, 1)->text, ==, "18446744073709551615");
     g_assert_cmpint(json_integer(json_get(j, "prediction"), "step_ns"), ==, 292400000);
@@ -430,6 +547,8 @@ int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/report/golden", test_golden);
+    g_test_add_func("/report/why", test_why);
+    g_test_add_func("/report/variants", test_variants);
     g_test_add_func("/report/locale", test_locale);
     g_test_add_func("/report/without", test_without);
     g_test_add_func("/report/single", test_single);

@@ -186,6 +186,9 @@ static void test_random(void)
         s.buckets = g_test_rand_int_range(0, 5) ? (uint32_t)pick(1, 60) : 0;
         s.hops = (uint32_t)g_test_rand_int_range(1, 5);
         s.steps = (uint32_t)g_test_rand_int_range(1, 4);
+        s.micro = (uint32_t)g_test_rand_int_range(0, 4);
+        s.by_bucket = s.buckets && g_test_rand_bit();
+        s.broadcast = g_test_rand_bit();
         s.overlap = g_test_rand_int_range(0, 4);
         s.simulated = g_test_rand_bit();
         s.layer_ns = pick(40, 100000000000);
@@ -416,6 +419,68 @@ static void test_lecture(void)
     fixture_release(&f);
 }
 
+static void expect_texts(const struct draw *d, unsigned n, const char *const *texts)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!count_text(d, texts[i]))
+            g_error("the figure lacks '%s'", texts[i]);
+}
+
+/* Every other overlap has its lanes, as long as its step; what does not fit goes from the last on. */
+static void test_others(void)
+{
+    static const char *const all[] = {"no overlap", "predicted", "backward", "optimizer", "measured"};
+    struct scene_spec s = scene_bert();
+    struct figure_options o = {1280, 720, NULL};
+    struct fixture f;
+
+    s.ranks = 2;
+    s.buckets = 4;
+    s.simulated = false;
+    s.layer_ns = 4000000;
+    s.bucket_ns = 60000000;
+    fixture_make(&f, &s, OTHERS);
+    struct draw *d = draw(&f, &o);
+    check_figure(d);
+    expect_texts(d, G_N_ELEMENTS(all), all);
+    for (unsigned i = 0; i < OTHERS; i++) {
+        char number[32];
+        g_autofree char *step =
+            g_strdup_printf("step %s", format_duration(f.apart_analysis[i].median_ns, number));
+        g_assert_cmpuint(count_text(d, step), >=, 1);
+    }
+    draw_list.cancel(d);
+    o.height = 190;
+    d = draw(&f, &o);
+    g_assert_cmpuint(count_text(d, "no overlap"), ==, 1);
+    g_assert_cmpuint(count_text(d, "optimizer"), ==, 0);
+    draw_list.cancel(d);
+    fixture_release(&f);
+}
+
+/* Micro-batches are told apart, a broadcast is called so, and each bucket's step has its number. */
+static void test_names(void)
+{
+    static const char *const all[] = {"F0·0", "F0·1", "B0·0", "B0·1", "broadcast", "step 0", "step 1"};
+    struct scene_spec s = scene_bert();
+    struct figure_options o = {1920, 1080, NULL};
+    struct fixture f;
+
+    s.ranks = 1;
+    s.layers = 1;
+    s.buckets = 2;
+    s.micro = 2;
+    s.by_bucket = s.broadcast = true;
+    s.layer_ns = 10000000;
+    s.bucket_ns = 30000000;
+    fixture_make(&f, &s, 0);
+    struct draw *d = draw(&f, &o);
+    check_figure(d);
+    expect_texts(d, G_N_ELEMENTS(all), all);
+    draw_list.cancel(d);
+    fixture_release(&f);
+}
+
 /* More ranks than fit: the first, and the slowest wherever it is. */
 static void test_hidden_ranks(void)
 {
@@ -541,6 +606,8 @@ int main(int argc, char **argv)
     g_test_add_func("/viz/rows", test_rows);
     g_test_add_func("/viz/timeline/lecture", test_lecture);
     g_test_add_func("/viz/timeline/exposed", test_exposed);
+    g_test_add_func("/viz/timeline/others", test_others);
+    g_test_add_func("/viz/timeline/names", test_names);
     g_test_add_func("/viz/timeline/hidden-ranks", test_hidden_ranks);
     g_test_add_func("/viz/timeline/random", test_random);
     g_test_add_func("/viz/timeline/extremes", test_extremes);

@@ -205,19 +205,20 @@ static void label_comm(const struct pen *p, const struct axis *a, const struct t
     const struct extent e = label_extent(a, row, c);
     char bytes[32], texts[3][64];
     const char *const candidates[] = {texts[0], texts[1], texts[2]};
-    const bool known = c->kind == OP_ALLREDUCE && c->first < t->n_buckets;
 
     if (!cell_is_itself(c) || e.w <= LABEL_AIR)
         return;
-    if (known) {
+    if (c->kind == OP_ALLREDUCE && c->first < t->n_buckets) {
         format_bytes(t->buckets[c->first].bytes, bytes);
         g_snprintf(texts[0], sizeof texts[0], "bucket %u · %s", c->first, bytes);
         g_snprintf(texts[1], sizeof texts[1], "%u · %s", c->first, bytes);
         g_snprintf(texts[2], sizeof texts[2], "%u", c->first);
     } else {
         g_strlcpy(texts[0], op_label(c->kind), sizeof texts[0]);
+        g_strlcpy(texts[1], c->kind == OP_BROADCAST ? "bcast" : texts[0], sizeof texts[1]);
+        g_strlcpy(texts[2], texts[1], sizeof texts[2]);
     }
-    const char *text = pen_fit(p, &label_font, known ? 3 : 1, candidates, e.w - LABEL_AIR);
+    const char *text = pen_fit(p, &label_font, G_N_ELEMENTS(candidates), candidates, e.w - LABEL_AIR);
     if (text)
         paint_chip(p, e.x + e.w / 2, y, s->lane, color_of(s, ROLE_COMM), text);
 }

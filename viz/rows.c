@@ -80,6 +80,11 @@ static enum role role_of(unsigned kind)
     }
 }
 
+static bool of_micro_batch(unsigned kind)
+{
+    return kind == OP_FWD || kind == OP_LOSS || kind == OP_BWD;
+}
+
 static void add_compute(const struct collector *c, GArray *cells, const struct trace_op *op)
 {
     const uint32_t n = c->trace->t.n_layers;
@@ -88,7 +93,7 @@ static void add_compute(const struct collector *c, GArray *cells, const struct t
                         .end_ns = op->end_ns - c->start_ns,
                         .first = LAYER_NONE,
                         .last = LAYER_NONE,
-                        .micro = c->n_micro > 1 ? tag->micro : OP_NONE,
+                        .micro = c->n_micro > 1 && of_micro_batch(tag->kind) ? tag->micro : OP_NONE,
                         .role = (uint8_t)role_of(tag->kind),
                         .kind = tag->kind};
 
