@@ -337,9 +337,11 @@ static void test_single(void)
     f.run.t.mode = "single";
     f.report.options = NULL;
     f.report.n_others = 0;
+    f.report.tokens = false;
     expect(&f.report, "          FWD    BWD   COMM  exposed    OPT   step\n"
                       "single  0.010  0.000  0.000    0.000  0.010  0.020 ms  simulated\n");
     f.run_analysis.n_buckets = f.run.t.n_buckets = 1;
+    f.run.t.buckets = g_new0(struct bucket_row, 1);
     f.run_analysis.buckets = g_new0(struct bucket_times, 1);
     f.run_analysis.buckets[0].rank = OP_NONE;
     expect_part(&f.report, "bucket", false);

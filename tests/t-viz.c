@@ -450,7 +450,7 @@ static void test_others(void)
         g_assert_cmpuint(count_text(d, step), >=, 1);
     }
     draw_list.cancel(d);
-    o.height = 210;
+    o.height = 190;
     d = draw(&f, &o);
     g_assert_cmpuint(count_text(d, "no overlap"), ==, 1);
     g_assert_cmpuint(count_text(d, "optimizer"), ==, 0);
@@ -461,18 +461,18 @@ static void test_others(void)
 /* Micro-batches are told apart, a broadcast is called so, and each bucket's step has its number. */
 static void test_names(void)
 {
-    static const char *const all[] = {"F0·0", "F1·1", "B0·0", "B1·1", "broadcast", "step 0", "step 2"};
+    static const char *const all[] = {"F0·0", "F0·1", "B0·0", "B0·1", "broadcast", "step 0", "step 1"};
     struct scene_spec s = scene_bert();
     struct figure_options o = {1920, 1080, NULL};
     struct fixture f;
 
     s.ranks = 1;
-    s.layers = 2;
-    s.buckets = 3;
+    s.layers = 1;
+    s.buckets = 2;
     s.micro = 2;
     s.by_bucket = s.broadcast = true;
     s.layer_ns = 10000000;
-    s.bucket_ns = 20000000;
+    s.bucket_ns = 30000000;
     fixture_make(&f, &s, 0);
     struct draw *d = draw(&f, &o);
     check_figure(d);
