@@ -545,8 +545,8 @@ static void test_words(void)
                      {36000000000000, "36000.00 s"}};
     static const struct {
         const char *block, *text;
-    } blocks[] = {
-        {"layer3", "3"}, {"embeddings", "emb"}, {"pooler", "pool"}, {"head", "head"}, {"cls", "cls"}};
+    } blocks[] = {{"layer3", "3"},    {"layer4.2", "4.2"}, {"embeddings", "emb"},
+                  {"pooler", "pool"}, {"head", "head"},    {"cls", "cls"}};
     char text[32], name[20];
 
     for (unsigned i = 0; i < G_N_ELEMENTS(durations); i++)

@@ -159,9 +159,9 @@ static const char *trailing_digits(const char *name)
 {
     const char *at = name + strlen(name);
 
-    while (at > name && g_ascii_isdigit(at[-1]))
+    while (at > name && (g_ascii_isdigit(at[-1]) || (at[-1] == '.' && g_ascii_isdigit(at[0]))))
         at--;
-    return at;
+    return *at == '.' ? at + 1 : at;
 }
 
 bool block_numbered(const char *block)
