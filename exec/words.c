@@ -20,6 +20,11 @@ static void end_word(struct words *w)
 static void append(struct words *w, gunichar c)
 {
     char bytes[6];
+    if (c < 0x80) {
+        if (w->length < WORD_BYTES_MAX)
+            w->word[w->length++] = (char)c;
+        return;
+    }
     size_t n = (size_t)g_unichar_to_utf8(c, bytes);
     if (w->length + n > WORD_BYTES_MAX)
         return;
@@ -51,7 +56,7 @@ static void add(struct words *w, gunichar c)
 {
     if (c == '"')
         return;
-    c = g_unichar_tolower(c);
+    c = c < 0x80 ? (gunichar)g_ascii_tolower((char)c) : g_unichar_tolower(c);
     if (c == (gunichar)line_break[w->tag]) {
         if (line_break[++w->tag])
             return;
