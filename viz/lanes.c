@@ -260,18 +260,19 @@ void lanes_paint(const struct pen *p, const struct axis *a, const struct tables 
     pen_box(p, track.x, y, track.w, s->lane, palette_color(ROLE_LANE));
     paint_cells(p, a, row->copies, s, y);
     paint_cells(p, a, row->compute, s, y);
-    label_runs(p, a, t, row->compute, s, y);
-    if (!s->comm)
-        return;
-    pen_box(p, track.x, comm_y, track.w, s->lane, palette_color(ROLE_LANE));
-    paint_comm(p, a, row, s, comm_y);
-    if (s->marks && row->backward_end_ns) {
+    if (s->comm) {
+        pen_box(p, track.x, comm_y, track.w, s->lane, palette_color(ROLE_LANE));
+        paint_comm(p, a, row, s, comm_y);
+    }
+    if (s->comm && s->marks && row->backward_end_ns) {
         const double x = axis_x(a, row->backward_end_ns);
         pen_line(p, x, y, x, comm_y + s->lane, palette_color(ROLE_INK), 1.5, true);
     }
-    if (s->marks)
+    /* Labels last: where one lies on the line, its ground covers the line. */
+    label_runs(p, a, t, row->compute, s, y);
+    if (s->comm && s->marks)
         paint_marks(p, a, row->marks, s, y + s->lane);
-    for (unsigned i = 0; i < row->comm->len; i++)
+    for (unsigned i = 0; s->comm && i < row->comm->len; i++)
         label_comm(p, a, t, row, &g_array_index(row->comm, struct cell, i), s, comm_y);
 }
 
