@@ -170,6 +170,12 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
     s->accumulate = option_number(o, OPTION_ACCUMULATE, 1);
     s->bucket_view = o->given[OPTION_GRADIENT_AS_BUCKET_VIEW];
     s->first_iteration = o->given[OPTION_FIRST_ITERATION];
+    if (s->first_iteration && o->given[OPTION_OVERLAP]) {
+        g_set_error_literal(
+            error, OPTION_ERROR, 0,
+            "--first-iteration has one bucket and nothing to overlap it with: leave --overlap out");
+        return false;
+    }
     return pick_optimizer(job, o, error) && pick_algo(job, o, error) && pick_overlaps(job, o, error) &&
            check_shapes(job, error);
 }

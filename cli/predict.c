@@ -11,6 +11,15 @@ void outcome_release(struct outcome *o)
     o->there = false;
 }
 
+void label_trace(const struct job *job, const struct shape *shape, struct trace *trace)
+{
+    if (shape->first_iteration)
+        trace_label(trace, "iteration", "the first");
+    if (job->cluster && shape->ranks > job->cluster->devices)
+        trace_label(trace, "cluster", "%s, extended from %u to %u devices", job->cluster->name,
+                    job->cluster->devices, shape->ranks);
+}
+
 bool predict(const struct job *job, const struct shape *shape, const struct cost_model *costs,
              struct outcome *out, GError **error)
 {
@@ -23,9 +32,8 @@ bool predict(const struct job *job, const struct shape *shape, const struct cost
     out->there = sim_engine.run(&run, &out->trace, error) && analyze(&out->trace, &out->analysis, error);
     if (!out->there)
         trace_release(&out->trace);
-    else if (job->cluster && shape->ranks > job->cluster->devices)
-        trace_label(&out->trace, "cluster", "%s, extended from %u to %u devices", job->cluster->name,
-                    job->cluster->devices, shape->ranks);
+    else
+        label_trace(job, shape, &out->trace);
     plan_release(&plan);
     return out->there;
 }

@@ -15,6 +15,9 @@ struct outcome {
 
 void outcome_release(struct outcome *);
 
+/* What captions and files must say of a job's trace beside what its engine said. */
+void label_trace(const struct job *, const struct shape *, struct trace *);
+
 /* Plans `shape`, simulates it at these prices and analyses it.  out is uninitialised. */
 bool predict(const struct job *, const struct shape *, const struct cost_model *, struct outcome *out,
              GError **);

@@ -92,7 +92,9 @@ static bool execute(const struct job *job, const struct options *o, const struct
     bool ok = job->engine->run(&run, &out->trace, error);
     out->there = ok && out->trace.n_steps > 0 && analyze(&out->trace, &out->analysis, error);
     ok = ok && (out->there || out->trace.n_steps == 0);
-    if (!out->there)
+    if (out->there)
+        label_trace(job, shape, &out->trace);
+    else
         trace_release(&out->trace);
     plan_release(&plan);
     return ok;

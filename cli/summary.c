@@ -119,6 +119,8 @@ static void head_optimizer(const struct job *job, GString *out)
         g_string_append_printf(out, " with momentum %g", job->momentum);
     if (job->shape.clip)
         g_string_append_printf(out, ", gradients clipped to a norm of %g", job->clip_norm);
+    if (job->shape.first_iteration)
+        g_string_append(out, ", the first iteration");
     g_string_append_c(out, '\n');
 }
 

@@ -8,7 +8,7 @@
  *
  * Causes: each ns of U(m) - U(c) has one, and belongs to the span that began first of those that cover it.
  * Before the last rank of its gang arrived it is for a late peer.  What is left of a bucket's (or of another
- * collective's) is, at most, launch - ready for a late launch; then, at most, start - launch for queueing
+ * collective's) is, at most, launch - ready for a late launch; then, at most, what of launch to start the rank spends on communication for queueing
  * behind an earlier collective; and the rest for the end of backward, if the bucket was not ready before it,
  * else for bandwidth.  They sum to exposed_comm, asserted.
  */

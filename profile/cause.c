@@ -199,8 +199,9 @@ static int64_t take(int64_t *left_ns, int64_t limit_ns)
     return taken_ns;
 }
 
-static void split_rest(const struct rank_times *own, const struct piece *first, int64_t rest_ns,
-                       struct causes *causes)
+/* comm: when the rank communicates at all.  A collective queues while another one is under way. */
+static void split_rest(const struct rank_times *own, const struct intervals *comm, const struct piece *first,
+                       int64_t rest_ns, struct causes *causes)
 {
     int64_t ready_ns = first->ready_ns, launch_ns = ready_ns, start_ns = first->start_ns;
     if (first->group >> 62 == GROUP_BUCKET) {
@@ -211,7 +212,7 @@ static void split_rest(const struct rank_times *own, const struct piece *first, 
     }
     bool last = own->backward.start_ns != INT64_MAX && ready_ns >= own->backward.end_ns;
     causes->ns[CAUSE_LATE_LAUNCH] += take(&rest_ns, launch_ns - ready_ns);
-    causes->ns[CAUSE_QUEUE] += take(&rest_ns, start_ns - launch_ns);
+    causes->ns[CAUSE_QUEUE] += take(&rest_ns, intervals_within(comm, launch_ns, MAX(launch_ns, start_ns)));
     causes->ns[last ? CAUSE_END_OF_BACKWARD : CAUSE_BANDWIDTH] += rest_ns;
 }
 
@@ -225,8 +226,8 @@ static void blame(struct causes *causes, const int64_t *late_ns, uint32_t peer)
 }
 
 /* The pieces of one row of bucket_causes: of a bucket, or all that are of none. */
-static void add_row(const struct finder *f, const struct rank_times *own, const struct piece *pieces,
-                    size_t n, struct causes *row)
+static void add_row(const struct finder *f, const struct rank_times *own, const struct intervals *comm,
+                    const struct piece *pieces, size_t n, struct causes *row)
 {
     for (size_t i = 0, end; i < n; i = end) {
         int64_t rest_ns = 0;
@@ -238,7 +239,7 @@ static void add_row(const struct finder *f, const struct rank_times *own, const 
                 f->rank_late_ns[pieces[end].late_rank] += pieces[end].late_ns;
             }
         }
-        split_rest(own, &pieces[i], rest_ns, row);
+        split_rest(own, comm, &pieces[i], rest_ns, row);
     }
     for (size_t i = 0; i < n; i++)
         blame(row, f->bucket_late_ns, pieces[i].late_rank);
@@ -257,6 +258,7 @@ static void find_rank(const struct finder *f, uint32_t rank)
     struct analysis *a = f->analysis;
     struct causes *all = &a->causes[rank];
     struct causes *rows = &a->bucket_causes[(gsize)rank * (a->n_buckets + 1)];
+    struct intervals comm = index_busy(f->index, a->median_step, rank, SPAN_COMM);
     GArray *found = find_pieces(f, rank);
     const struct piece *pieces = (const struct piece *)(void *)found->data;
     int64_t sum_ns = 0;
@@ -264,7 +266,7 @@ static void find_rank(const struct finder *f, uint32_t rank)
         uint32_t row = row_of(&pieces[i], a->n_buckets);
         for (end = i; end < found->len && row_of(&pieces[end], a->n_buckets) == row; end++)
             ;
-        add_row(f, &f->times[rank], &pieces[i], end - i, &rows[row]);
+        add_row(f, &f->times[rank], &comm, &pieces[i], end - i, &rows[row]);
         for (unsigned c = 0; c < CAUSES; c++) {
             all->ns[c] += rows[row].ns[c];
             sum_ns += rows[row].ns[c];
@@ -276,6 +278,7 @@ static void find_rank(const struct finder *f, uint32_t rank)
         if (pieces[i].late_rank != OP_NONE)
             f->rank_late_ns[pieces[i].late_rank] = 0;
     g_assert(sum_ns == a->partition[(gsize)a->median_step * a->n_ranks + rank].exposed_comm_ns);
+    intervals_release(&comm);
     g_array_unref(found);
 }
 

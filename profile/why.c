@@ -38,19 +38,8 @@ static unsigned split(const struct report *r, const struct causes *causes, struc
     return n;
 }
 
-/* The parameter that takes most of a bucket, or OP_NONE. */
-static uint32_t largest_param(const struct tables *t, const struct bucket_row *bucket)
-{
-    uint32_t largest = OP_NONE;
-    for (uint32_t i = 0; i < bucket->n_params; i++) {
-        uint32_t param = t->bucket_params[bucket->first_param + i];
-        if (largest == OP_NONE || t->params[param].bytes > t->params[largest].bytes)
-            largest = param;
-    }
-    return largest;
-}
-
-/* "bucket 3 (embeddings.word) and 2 more", by what a cause costs each; *plural: whether there are more. */
+/* "bucket 3 (embeddings.word) and 2 more", by what a cause costs each and named as in the table of buckets;
+ * *plural: whether there are more. */
 static char *subject(const struct report *r, unsigned cause, bool *plural)
 {
     const struct analysis *a = r->analysis;
@@ -66,10 +55,9 @@ static char *subject(const struct report *r, unsigned cause, bool *plural)
     g_autofree char *more = others ? g_strdup_printf(" and %u more", others) : g_strdup("");
     if (most == a->n_buckets)
         return g_strconcat(a->n_buckets ? "communication outside the buckets" : "it", more, NULL);
-    uint32_t param = largest_param(t, &t->buckets[most]);
-    g_autofree char *name = param == OP_NONE ? NULL : text_param(r->trace, param);
-    return g_strdup_printf("bucket %u%s%s%s%s", most, name ? " (" : "", name ? name : "", name ? ")" : "",
-                           more);
+    uint32_t param = t->buckets[most].closed_by;
+    g_autofree char *name = param == OP_NONE ? g_strdup("rest") : text_param(r->trace, param);
+    return g_strdup_printf("bucket %u (%s)%s", most, name, more);
 }
 
 static void explain(const struct report *r, unsigned reason, GString *out)

@@ -84,6 +84,7 @@ refuses 2 "''\|empty" --model ""
 refuses 2 "overwrite" --backend sim --trace x.json --report ./x.json
 refuses 2 "overwrite" --backend sim -o - --trace -
 refuses 2 "no figure" --backend sim --figure none -o x.svg
+refuses 2 "--overlap" --mode ddp --first-iteration --overlap backward
 refuses 2 "whole number" --ranks 0x10
 
 mkdir folder.svg

@@ -247,6 +247,7 @@ static void paint_comm(const struct pen *p, const struct axis *a, const struct r
                        const struct lane_style *s, double y)
 {
     paint_cells(p, a, row->comm, s, y);
+    paint_intervals(p, a, &row->gaps, y, s->lane, palette_color(ROLE_LANE), false);
     paint_intervals(p, a, &row->waits, y, s->lane, color_of(s, ROLE_WAIT), false);
     paint_intervals(p, a, &row->exposed, y, s->lane, color_of(s, ROLE_EXPOSED), true);
 }

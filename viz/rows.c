@@ -149,7 +149,8 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
     } else {
         struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns};
         g_array_append_val(row->comm, cell);
-        g_array_append_val(row->marks, mark);
+        if (tag->bucket < c->trace->t.n_buckets)
+            g_array_append_val(row->marks, mark);
     }
     if (tag->gang < c->trace->n_ops)
         include(&row->waits, op->start_ns - c->start_ns,
@@ -219,11 +220,16 @@ static struct intervals minus(const struct intervals *a, const struct intervals 
     return rest;
 }
 
-static void find_exposed(const struct collector *c, struct row *row)
+static void find_intervals(const struct collector *c, struct row *row)
 {
-    struct intervals comm = busy(c, row, SPAN_COMM), compute = busy(c, row, SPAN_COMPUTE);
+    struct intervals comm = busy(c, row, SPAN_COMM), compute = busy(c, row, SPAN_COMPUTE), cells = {0};
 
+    for (unsigned i = 0; i < row->comm->len; i++)
+        include(&cells, g_array_index(row->comm, struct cell, i).start_ns,
+                g_array_index(row->comm, struct cell, i).end_ns);
     row->exposed = minus(&comm, &compute);
+    row->gaps = minus(&cells, &comm);
+    intervals_release(&cells);
     intervals_release(&comm);
     intervals_release(&compute);
 }
@@ -297,7 +303,7 @@ bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t ste
     find_span_steps(&c);
     for (uint32_t r = 0; r < n_ranks; r++) {
         row_order(&out->rows[r]);
-        find_exposed(&c, &out->rows[r]);
+        find_intervals(&c, &out->rows[r]);
     }
     g_free(c.row_of_lane);
     g_free(c.gang_start_ns);
@@ -330,6 +336,7 @@ void rows_simplify(struct step_rows *s, double ns_per_unit)
         cells_merge(row->copies, ns_per_unit, half);
         cells_merge(row->compute, ns_per_unit, half);
         cells_merge(row->comm, half, half);
+        coarsen(&row->gaps, half);
         coarsen(&row->waits, half);
         coarsen(&row->exposed, half);
     }
@@ -341,6 +348,7 @@ void rows_release(struct step_rows *s)
         GArray **all[] = {&s->rows[r].copies, &s->rows[r].compute, &s->rows[r].comm, &s->rows[r].marks};
         for (unsigned i = 0; i < G_N_ELEMENTS(all); i++)
             g_clear_pointer(all[i], g_array_unref);
+        intervals_release(&s->rows[r].gaps);
         intervals_release(&s->rows[r].waits);
         intervals_release(&s->rows[r].exposed);
     }

@@ -19,6 +19,7 @@ struct row {
      * one bucket, that bucket.  micro: OP_NONE where the step has no more than one micro-batch. */
     GArray *copies, *compute;
     GArray *comm;           /* cells, one a collective from its first hop to its last; first is the bucket */
+    struct intervals gaps;  /* inside comm cells, between hops: nothing is on the lane */
     struct intervals waits; /* in which a member waits for its peers */
     struct intervals exposed; /* communication with no computation beside it */
     GArray *marks;            /* struct ready_mark, in order of start */

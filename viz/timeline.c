@@ -387,7 +387,8 @@ static void paint_saved(const struct scene *s)
     char whole[128], brief[128];
     const char *const texts[] = {whole, brief};
 
-    words_saved(other->variant->name, with, without, whole, brief);
+    words_saved(other->variant->name, other->variant->trace->simulated && !s->in->trace->simulated, with,
+                without, whole, brief);
     /* over the bracket, or before it: nowhere else is it clear of the line at the end of the step */
     for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
         const double w = pen_width(&s->pen, &strong_font, texts[i]);

@@ -24,7 +24,7 @@ static void message(const struct figure_input *in, char text[static 96])
     if (p->comm_ns <= 0)
         g_strlcpy(text, "one training step", 96);
     else if (p->hidden_comm_ns <= 0)
-        g_snprintf(text, 96, "nothing hides %s of communication", format_duration(p->comm_ns, number));
+        g_snprintf(text, 96, "nothing of %s of communication is hidden", format_duration(p->comm_ns, number));
     else
         g_snprintf(text, 96, "computation hides %s%.0f %% of communication", almost ? "over " : "",
                    almost ? 99 : percent);
@@ -106,17 +106,19 @@ char *words_overlap(const char *name)
     return g_strdup(is(name, "none") ? "no overlap" : name);
 }
 
-void words_saved(const char *overlap, int64_t with_ns, int64_t without_ns, char whole[static 128],
-                 char brief[static 128])
+void words_saved(const char *overlap, bool guessed, int64_t with_ns, int64_t without_ns,
+                 char whole[static 128], char brief[static 128])
 {
     const int64_t saved_ns = without_ns - with_ns;
     char number[32], percent[32];
 
     g_ascii_formatd(percent, sizeof percent, "%.1f", 100 * ABS((double)saved_ns) / (double)without_ns);
     format_duration(ABS(saved_ns), number);
-    if (is(overlap, "none"))
+    const bool claim = is(overlap, "none") && !(guessed && saved_ns < 0);
+    if (claim)
         g_snprintf(brief, 128, "%s %s", saved_ns < 0 ? "costs" : "saves", number);
     else
         g_snprintf(brief, 128, "%s %s", number, saved_ns < 0 ? "longer" : "shorter");
-    g_snprintf(whole, 128, "%s%s (%s %%)", is(overlap, "none") ? "overlap " : "", brief, percent);
+    g_snprintf(whole, 128, "%s%s (%s %%%s)", claim ? "overlap " : "", brief, percent,
+               guessed ? " of the predicted" : "");
 }

@@ -11,8 +11,9 @@ char *words_headline(const struct pen *, const struct figure_input *, const stru
 char **words_caption(const struct pen *, const struct figure_input *, const struct figure_options *,
                      const struct font *, double width);
 char *words_overlap(const char *name); /* "no overlap" for "none"; g_free */
-/* A step of with_ns beside one of without_ns, which has that overlap: "overlap saves 59.2 ms (16.6 %)". */
-void words_saved(const char *overlap, int64_t with_ns, int64_t without_ns, char whole[static 128],
+/* A step of with_ns beside one of without_ns, which has that overlap: "overlap saves 59.2 ms (16.6 %)".  guessed: the other is
+ * a prediction of a step that was measured. */
+void words_saved(const char *overlap, bool guessed, int64_t with_ns, int64_t without_ns, char whole[static 128],
                  char brief[static 128]);
 
 #endif
