@@ -271,6 +271,21 @@ static unsigned new_pairs(const uint8_t *level, bool had[FACTORS][FACTORS][8][8]
     return n;
 }
 
+/* Overlap x buckets x ranks x algorithm, all of them, the rest at its first level. */
+static void check_algorithms(void)
+{
+    static const unsigned crossed[] = {OVERLAP, BUCKETS, RANKS, ALGO};
+    uint32_t n = 1;
+    for (unsigned k = 0; k < G_N_ELEMENTS(crossed); k++)
+        n *= levels[crossed[k]];
+    for (uint32_t id = 0; id < n; id++) {
+        uint8_t level[FACTORS] = {0};
+        for (uint32_t k = 0, rest = id; k < G_N_ELEMENTS(crossed); rest /= levels[crossed[k++]])
+            level[crossed[k]] = (uint8_t)(rest % levels[crossed[k]]);
+        check_combination(level);
+    }
+}
+
 /* Few that have every pair: always the combination with the most new pairs. */
 static void check_pairs(uint32_t n)
 {
@@ -310,6 +325,7 @@ static void test_split(void)
             level[CLIP] = 0;
         check_combination(level);
     }
+    check_algorithms();
 }
 
 static void test_first_iteration(void)
@@ -370,7 +386,8 @@ static void test_split_models(void)
     }
 }
 
-/* A head that multiplies by the words, dropout keyed by sample: neither the ranks nor the micro-batches show. */
+/* A head that multiplies by the words, dropout keyed by sample: neither the ranks nor the micro-batches show.
+ */
 static void test_split_tied(void)
 {
     struct setup s = base;
