@@ -69,7 +69,7 @@ EXTRA_DIST += %D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 .PHONY: bench
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
-		$(SHELL) $(srcdir)/tests/bench/run
+		bash $(srcdir)/tests/bench/run
 
 # What takes minutes: every combination instead of every pair.
 LONG_TESTS = %D%/t-train
