@@ -88,11 +88,6 @@ void data_fill(const struct model *model, uint64_t seed, uint32_t step, uint32_t
     }
 }
 
-uint64_t data_bytes(const struct model *model, uint32_t samples)
-{
-    return model_input_bytes(model, samples);
-}
-
 uint64_t data_dropout_key(uint64_t seed, uint32_t step, uint32_t layer, uint32_t site)
 {
     /* another start than that of weights and of samples */

@@ -11,9 +11,8 @@ void data_init_layer(const struct model *, uint32_t layer, uint64_t seed, void *
 /* The samples [first, first + n) of a step's global mini-batch, keyed by (seed, step, global sample,
  * position): n*s tokens, then targets (n*s or n, by the model's task).  Synthetic, with structure to learn:
  * tokens follow a skewed distribution and the target is a fixed function of the token; of the first one, or for a bag
- * of words of what most of them are. */
+ * of words of what most of them are.  out has model_input_bytes. */
 void data_fill(const struct model *, uint64_t seed, uint32_t step, uint32_t first, uint32_t n, int32_t *out);
-uint64_t data_bytes(const struct model *, uint32_t samples); /* size of what data_fill writes */
 
 /* What keys the dropout of a step at one place, `site`, of a layer: k_dropout's key. */
 uint64_t data_dropout_key(uint64_t seed, uint32_t step, uint32_t layer, uint32_t site);

@@ -53,7 +53,7 @@ static inline void step_values(struct step *s)
         s->delta[l] = step_value(s, VALUE_DELTA, l, layer_out_numel(m, l, s->samples) * elem);
         scratch = MAX(scratch, layer_scratch_numel(m, l, s->samples) * elem);
     }
-    s->input = step_value(s, VALUE_INPUT, 0, data_bytes(m, s->samples));
+    s->input = step_value(s, VALUE_INPUT, 0, model_input_bytes(m, s->samples));
     s->loss = step_value(s, VALUE_LOSS, 0, sizeof(double));
     s->scratch = step_value(s, VALUE_SCRATCH, 0, scratch);
     s->bucket = step_value(s, VALUE_BUCKET, 0, m->numel * elem);

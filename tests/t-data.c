@@ -71,8 +71,9 @@ static void check_split(const struct model *model)
 {
     enum { N = 7 };
     const uint32_t seq = model->dims.seq, per = model->task == TASK_TOKENS ? seq : 1;
-    g_assert_cmpuint(data_bytes(model, N), ==, N * (seq + per) * sizeof(int32_t));
-    g_autofree int32_t *whole = g_malloc(data_bytes(model, N)), *part = g_malloc(data_bytes(model, N));
+    g_assert_cmpuint(model_input_bytes(model, N), ==, N * (seq + per) * sizeof(int32_t));
+    g_autofree int32_t *whole = g_malloc(model_input_bytes(model, N)),
+                       *part = g_malloc(model_input_bytes(model, N));
     data_fill(model, 5, 3, 10, N, whole);
     for (uint32_t first = 0; first < N; first++)
         for (uint32_t n = 0; first + n <= N; n++) {
@@ -104,7 +105,7 @@ static void check_tokens(uint32_t vocab)
     enum { N = 2000 };
     struct model *model = load("mini", DTYPE_F32, vocab);
     const uint32_t n = N * model->dims.seq, bound = vocab / 3;
-    g_autofree int32_t *data = g_malloc(data_bytes(model, N)), *target_of = g_new(int32_t, vocab);
+    g_autofree int32_t *data = g_malloc(model_input_bytes(model, N)), *target_of = g_new(int32_t, vocab);
     g_autofree int32_t *source_of = g_new(int32_t, vocab);
     memset(target_of, -1, vocab * sizeof *target_of);
     memset(source_of, -1, vocab * sizeof *source_of);
@@ -142,7 +143,7 @@ static void test_classes(void)
     enum { N = 3000 };
     struct model *model = load("bert-base", DTYPE_F32, 0);
     const uint32_t seq = model->dims.seq, classes = model->dims.classes;
-    g_autofree int32_t *data = g_malloc(data_bytes(model, N));
+    g_autofree int32_t *data = g_malloc(model_input_bytes(model, N));
     uint32_t count[16] = {0};
     g_assert_cmpuint(classes, <=, 16);
     data_fill(model, 1, 0, 0, N, data);

@@ -214,16 +214,22 @@ static void test_rank(void)
     for_shapes(check_rank);
 }
 
-static void test_tables(void)
+/* Two ranks with PyTorch's default buckets. */
+static struct shape usual_shape(const struct model *model)
 {
-    struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {.model = model,
+    return (struct shape){.model = model,
                           .ranks = 2,
                           .batch = 8,
                           .overlap = OVERLAP_BACKWARD,
                           .algo = ALLREDUCE_RING,
                           .bucket_bytes = 25 << 20,
                           .first_bucket_bytes = 1 << 20};
+}
+
+static void test_tables(void)
+{
+    struct model *model = model_load("bert-base", NULL, NULL);
+    struct shape shape = usual_shape(model);
     struct plan plan;
     make(&mode_ddp, &shape, &plan);
     const struct tables *t = &plan.t;
@@ -485,13 +491,7 @@ static void test_json(void)
 static void test_table(void)
 {
     struct model *model = model_load("bert-base", NULL, NULL);
-    struct shape shape = {.model = model,
-                          .ranks = 2,
-                          .batch = 8,
-                          .overlap = OVERLAP_BACKWARD,
-                          .algo = ALLREDUCE_RING,
-                          .bucket_bytes = 25 << 20,
-                          .first_bucket_bytes = 1 << 20};
+    struct shape shape = usual_shape(model);
     struct plan plan;
     g_autoptr(GString) out = g_string_new(NULL);
     make(&mode_ddp, &shape, &plan);
@@ -522,7 +522,9 @@ static void test_refused(void)
         {&mode_single, {model, 1, 0, 0, 0, 0, 0}, "--batch 0 is less than"},
         {&mode_ddp, {model, 4, 3, 0, 0, mib, mib}, "--batch 3 is less than a sample a rank, give at least 4"},
         {&mode_ddp, {model, 2, UINT32_MAX, 0, 0, mib, mib}, "--batch 4294967295 is too large for model tiny"},
-        {&mode_ddp, {model, 2, 4, OVERLAPS, 0, mib, mib}, "--overlap is unknown, give none, backward or optimizer"},
+        {&mode_ddp,
+         {model, 2, 4, OVERLAPS, 0, mib, mib},
+         "--overlap is unknown, give none, backward or optimizer"},
         {&mode_ddp, {model, 2, 4, 0, ALLREDUCES, mib, mib}, "--allreduce is unknown"},
         {&mode_ddp, {model, 2, 4, 0, 0, UINT64_MAX, mib}, "--bucket-mb is out of range, give 0 to 1048576"},
         {&mode_ddp, {model, 2, 4, 0, 0, mib, UINT64_MAX}, "--first-bucket-mb is out of range"},
