@@ -5,6 +5,7 @@
 
 #include "tests/draw-list.h"
 #include "tests/scene.h"
+#include "tests/small-trace.h"
 #include "tests/tap.h"
 #include "viz/figure.h"
 #include "viz/palette.h"
@@ -375,11 +376,34 @@ static void test_rows(void)
                 g_assert_cmpint(m->ready_ns, <=, m->start_ns);
                 all += c->end_ns - c->start_ns;
             }
-            g_assert_cmpint(all, >=, p->comm_ns);
+            g_assert_cmpint(all - intervals_length(&row->gaps), ==, p->comm_ns);
         }
         rows_release(&rows);
         fixture_release(&f);
     }
+}
+
+/* Between the hops of one collective nothing is on the lane. */
+static void test_gaps(void)
+{
+    struct trace trace;
+    struct step_rows rows;
+    const uint32_t rank = 0, lane = small_lane(0, LANE_COMM, 0);
+    const int64_t starts_ns[] = {10, 50}, ends_ns[] = {40, 60};
+    small_init(&trace, 1, 1);
+    trace.n_steps = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        struct trace_op op = small_op(OP_EXCHANGE, lane, 0, starts_ns[i], ends_ns[i]);
+        op.tag.bucket = op.tag.coll = 0;
+        trace_add_op(&trace, &op);
+    }
+    trace_finish(&trace);
+    g_assert_true(rows_collect(&rows, &trace, 0, 1, &rank));
+    g_assert_cmpuint(rows.rows[0].comm->len, ==, 1);
+    g_assert_cmpuint(rows.rows[0].gaps.n, ==, 1);
+    g_assert_cmpint(intervals_length(&rows.rows[0].gaps), ==, 10);
+    rows_release(&rows);
+    trace_release(&trace);
 }
 
 static void test_same_bytes(void)
@@ -604,6 +628,7 @@ int main(int argc, char **argv)
     g_test_add_func("/viz/words", test_words);
     g_test_add_func("/viz/cells", test_cells);
     g_test_add_func("/viz/rows", test_rows);
+    g_test_add_func("/viz/gaps", test_gaps);
     g_test_add_func("/viz/timeline/lecture", test_lecture);
     g_test_add_func("/viz/timeline/exposed", test_exposed);
     g_test_add_func("/viz/timeline/others", test_others);
