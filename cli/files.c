@@ -28,7 +28,7 @@ bool files_check(struct files *f, const char *mode, const struct options *o, GEr
         return false;
     }
     return (!f->figure || output_check(f->figure, error)) && (!f->trace || output_check(f->trace, error)) &&
-           (!f->report || output_check(f->report, error)) && (!f->kind || (f->draw = draw_open(error)));
+           (!f->report || output_check(f->report, error)) && (!f->kind || (f->draw = draw_open("svg", error)));
 }
 
 static bool write_figure(const struct files *f, const struct report *r, GError **error)

@@ -7,12 +7,14 @@
 #include "plan/plan.h"
 
 struct trace;
+struct sharing; /* sim/sharing.h */
 
 /* What execution needs beside the plan. */
 struct run {
     const struct plan *plan; /* sealed */
     const struct model *model;
     const struct cost_model *costs; /* sim only */
+    const struct sharing *sharing;  /* sim only; NULL: nothing is shared */
     uint32_t warmup, steps;
     uint64_t seed;
     double lr, momentum; /* Adam: betas 0.9 and 0.999, epsilon 1e-8, as PyTorch */

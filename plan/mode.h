@@ -22,6 +22,8 @@ struct shape {
     bool clip;             /* clip the gradients by their global norm */
     bool bucket_view;      /* gradients are views of the buckets: no copy-out */
     bool first_iteration;  /* PyTorch's first: weights broadcast, one bucket, no overlap, buckets rebuilt */
+    uint32_t devices;      /* that the ranks share in turn; 0: one each */
+    uint32_t node_devices; /* devices of a node, filled one after another; 0: all in one */
 };
 
 /* Called in this order: check, build.  check says what is wrong with a shape, naming the option and a legal

@@ -2,7 +2,7 @@
 #ifndef PLAN_MODEL_LAYERS_H
 #define PLAN_MODEL_LAYERS_H
 
-#include "plan/ini.h"
+#include "base/ini.h"
 #include "plan/model.h"
 
 /* What the kind of a file's first group says of the whole. */

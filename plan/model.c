@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "plan/ini.h"
+#include "base/ini.h"
 #include "plan/model-layers.h"
 #include "plan/plan.h"
 

@@ -54,6 +54,7 @@ struct lane {
     uint32_t rank, device;
     uint32_t peer; /* of a point-to-point channel, OP_NONE otherwise */
     uint8_t cls;   /* enum lane_class */
+    uint32_t node; /* machine that the device is in, from 0 */
 };
 
 /* A layer of the model as views need it.  Consecutive layers of one block (an encoder layer is an attention

@@ -152,6 +152,12 @@ bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t e
 /* Ops that one all-reduce of so many ranks becomes. */
 uint64_t plan_lowered_ops(enum allreduce, uint32_t ranks);
 
+/* What plan_write_json wrote, of this version or another: a plan that is not sealed yet, and the model that it is of
+ * (engines that execute need it; model_free), which must agree with the plan's tables.  Errors name file and line;
+ * nothing is left then.  plan is uninitialised. */
+struct model;
+bool plan_read_json(const char *text, size_t n, const char *name, struct plan *, struct model **, GError **);
+
 /* Proves the invariants and fills `order` and the gangs.  On failure the error names the first offending op, and is of
  * PLAN_ERROR_INVALID. */
 bool plan_seal(struct plan *, GError **);

@@ -1,5 +1,10 @@
 #include "profile/gang.h"
 
+static int64_t work_ns(const struct trace_op *op)
+{
+    return op->work_ns < 0 ? op->end_ns - op->start_ns : op->work_ns;
+}
+
 static void add_gang_costs(const struct trace *trace, struct cost_table *table)
 {
     size_t n;
@@ -13,7 +18,8 @@ static void add_gang_costs(const struct trace *trace, struct cost_table *table)
         }
         for (size_t j = i; j < end; j++)
             if (members[j]->cost < trace->n_costs)
-                cost_table_add(table, &trace->costs[members[j]->cost], ended - arrived);
+                cost_table_add(table, &trace->costs[members[j]->cost],
+                               &(struct cost){ended - arrived, work_ns(members[j])});
     }
     g_free(members);
 }
@@ -24,7 +30,8 @@ struct cost_table *trace_costs(const struct trace *trace)
     for (size_t i = 0; i < trace->n_ops; i++) {
         const struct trace_op *op = &trace->ops[i];
         if (op->cost < trace->n_costs && op->tag.gang == OP_NONE)
-            cost_table_add(table, &trace->costs[op->cost], op->end_ns - op->start_ns);
+            cost_table_add(table, &trace->costs[op->cost],
+                           &(struct cost){op->end_ns - op->start_ns, work_ns(op)});
     }
     add_gang_costs(trace, table);
     return table;

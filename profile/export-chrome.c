@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "profile/json.h"
+#include "base/json.h"
 
 /* Writes rows of one array or object: "[" or "{" before the first, "," before the others, each on a line. */
 struct rows {

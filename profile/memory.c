@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "profile/json.h"
+#include "base/json.h"
 
 #define MIB 1048576.0
 

@@ -1,6 +1,6 @@
 #include <inttypes.h>
 
-#include "profile/json.h"
+#include "base/json.h"
 #include "profile/memory.h"
 #include "profile/report.h"
 #include "profile/traffic.h"

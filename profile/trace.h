@@ -21,6 +21,7 @@ struct trace_op {
     int64_t ready_ns; /* when the last of its dependencies ended, its lane not counted; the step's start if it
                          has none */
     int64_t start_ns, end_ns; /* as a member of a gang, includes waiting for the peers */
+    int64_t work_ns;          /* of that, on its core, link or device (struct cost); -1: unknown, taken as all of it */
 };
 
 enum span_class { SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_CLASSES };

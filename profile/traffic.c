@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "profile/gang.h"
-#include "profile/json.h"
+#include "base/json.h"
 
 enum { GROWTH = 2 };
 

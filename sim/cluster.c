@@ -1,6 +1,6 @@
 #include "sim/cluster.h"
 
-#include "plan/ini.h"
+#include "base/ini.h"
 
 static bool read_cluster(struct ini *ini, struct cluster *c, GError **error)
 {

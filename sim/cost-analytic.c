@@ -34,7 +34,8 @@ static double ring_ns(const struct cluster *c, const struct cost_key *key)
     return 2 * (n - 1) * hop_ns(c, (double)key->bytes / n);
 }
 
-static int64_t analytic_alone_ns(const struct cost_model *model, const struct cost_key *key, GError **error)
+static bool analytic_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
+                           GError **error)
 {
     const struct cluster *c = ((const struct cost_analytic *)model)->cluster;
     double ns;
@@ -58,7 +59,8 @@ static int64_t analytic_alone_ns(const struct cost_model *model, const struct co
     default:
         ns = compute_ns(c, key);
     }
-    return cost_round_ns(key, ns, error);
+    out->alone_ns = out->work_ns = cost_round_ns(key, ns, error);
+    return out->alone_ns >= 0;
 }
 
 static bool usable(const struct cluster *c, GError **error)
@@ -85,7 +87,7 @@ struct cost_model *cost_analytic_new(const struct cluster *cluster, GError **err
     if (!usable(cluster, error))
         return NULL;
     struct cost_analytic *a = g_new(struct cost_analytic, 1);
-    *a = (struct cost_analytic){.model = {.alone_ns = analytic_alone_ns}, .cluster = cluster};
+    *a = (struct cost_analytic){.model = {.price = analytic_price}, .cluster = cluster};
     g_snprintf(a->name, sizeof a->name, "analytic on %s", cluster->name);
     a->model.name = a->name;
     return &a->model;

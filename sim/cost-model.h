@@ -19,6 +19,12 @@ struct cost_model *cost_unit_new(const char *spec, GError **);
  * algorithms are compared by have no gamma; measured costs have it.  The cluster must outlive the model. */
 struct cost_model *cost_analytic_new(const struct cluster *, GError **);
 
+/* Collectives and hops by one model, all else by another; neither is owned. */
+struct cost_model *cost_split_new(const struct cost_model *comm, const struct cost_model *rest);
+/* Whole collectives by NCCL's rule for the cluster, which must have what it needs and outlive the model; hops of lowered
+ * ones are refused: NCCL picks its own algorithm. */
+struct cost_model *cost_nccl_new(const struct cluster *, GError **);
+
 /* Rounds of a binomial tree: ceil(log2 members). */
 unsigned cost_rounds(unsigned members);
 

@@ -20,10 +20,12 @@ static double unit(const struct cost_unit *u, char letter)
     return u->units[strchr(LETTERS, letter) - LETTERS];
 }
 
-static int64_t unit_alone_ns(const struct cost_model *model, const struct cost_key *key, GError **error)
+static bool unit_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
+                       GError **error)
 {
     const struct cost_unit *u = (const struct cost_unit *)model;
     double units = 0;
+    bool hop = op_lane_class(key->kind) == LANE_COMM;
     switch (key->kind) {
     case OP_FWD:
         units = key->share * unit(u, 'F');
@@ -45,7 +47,9 @@ static int64_t unit_alone_ns(const struct cost_model *model, const struct cost_k
         units = 2.0 * (MAX(key->members, 1) - 1) * unit(u, 'C');
         break;
     }
-    return cost_round_ns(key, units * NS_PER_UNIT, error);
+    out->alone_ns = cost_round_ns(key, units * NS_PER_UNIT, error);
+    out->work_ns = hop ? 0 : out->alone_ns; /* C is a latency */
+    return out->alone_ns >= 0;
 }
 
 /* Digits first: g_ascii_strtod alone would take "nan", "0x1p3", " 1" and "-0". */
@@ -103,7 +107,7 @@ static void name_canonically(struct cost_unit *u)
 struct cost_model *cost_unit_new(const char *spec, GError **error)
 {
     struct cost_unit *u = g_new(struct cost_unit, 1);
-    *u = (struct cost_unit){.model = {.alone_ns = unit_alone_ns}, .units = {1, 1, 1, 0}};
+    *u = (struct cost_unit){.model = {.price = unit_price}, .units = {1, 1, 1, 0}};
     if (!parse_spec(u, spec, error)) {
         g_free(u);
         return NULL;

@@ -19,11 +19,12 @@ static uint64_t sim_extra_bytes(const struct plan *plan, const struct model *mod
 static bool price(const struct plan *plan, const struct cost_model *costs, int64_t *cost_ns, GError **error)
 {
     for (uint32_t i = 0; i < plan->n_costs; i++) {
-        cost_ns[i] = costs->alone_ns(costs, &plan->costs[i], error);
-        if (cost_ns[i] < 0) {
+        struct cost cost;
+        if (!costs->price(costs, &plan->costs[i], &cost, error)) {
             g_prefix_error(error, "cost model %s: ", costs->name);
             return false;
         }
+        cost_ns[i] = cost.alone_ns;
     }
     int64_t total_ns = 0;
     for (uint32_t i = 0; i < plan->n_ops; i++)
@@ -60,7 +61,7 @@ static void fill_ops(const struct plan *plan, const int64_t *start_ns, const int
     for (uint32_t at = 0; at < plan->n_ops; at++) {
         uint32_t i = plan->order[at];
         const struct op *op = &plan->ops[i];
-        struct trace_op row = {op->tag, op->lane, op->cost, ready(plan, i, end_ns), start_ns[i], end_ns[i]};
+        struct trace_op row = {op->tag, op->lane, op->cost, ready(plan, i, end_ns), start_ns[i], end_ns[i], -1};
         row.tag.step = 0;
         trace_add_op(trace, &row);
     }

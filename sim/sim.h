@@ -6,6 +6,7 @@
 
 #include "plan/engine.h"
 #include "plan/plan.h"
+#include "sim/sharing.h"
 
 extern const struct engine sim_engine; /* one step: replays of a step are joined, so all are alike */
 
@@ -17,5 +18,11 @@ void sweep_free(struct sweep *);
  * makespan.  A member of a gang starts when it is ready itself: its span includes waiting for its peers; a gang takes as
  * long as its longest member.  Durations are 0 or more, and those of all ops together fit int64_t. */
 int64_t sweep_time(struct sweep *, const int64_t *cost_ns, int64_t *start_ns, int64_t *end_ns);
+
+/* The same where something is shared: an event loop in which rates change as ops begin and end.  cost[i] is plan cost i.
+ * Where no resource is ever wanted by more than it can carry, every time equals sweep_time's. */
+int64_t flow_time(const struct plan *, const struct cost *, const struct sharing *, int64_t *start_ns, int64_t *end_ns);
+/* Whether ops of this plan can ever compete, so that the sweep would be wrong. */
+bool flow_needed(const struct plan *, const struct sharing *);
 
 #endif

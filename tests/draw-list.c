@@ -8,14 +8,13 @@ static void item_clear(gpointer item)
     g_free(((struct item *)item)->text);
 }
 
-static struct draw *list_begin(double width, double height, const char *title, GError **error)
+static struct draw *list_begin(const struct canvas *canvas, GError **error)
 {
     struct draw *d = g_new0(struct draw, 1);
 
-    (void)title;
     (void)error;
-    d->width = width;
-    d->height = height;
+    d->width = canvas->width;
+    d->height = canvas->height;
     d->items = g_array_new(FALSE, FALSE, sizeof(struct item));
     g_array_set_clear_func(d->items, item_clear);
     return d;

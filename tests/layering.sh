@@ -2,13 +2,14 @@
 # Who may include whom, and each foreign library's one door.  HACKING.md explains both.
 cd "${srcdir:-.}" || exit 99
 rooms='
-plan:
+base:
+plan:base
 kernels:
-profile:plan/op.h plan/cost.h
-sim:plan profile/trace.h
-exec:plan kernels profile/trace.h profile/clock.h
+profile:base plan/op.h plan/cost.h
+sim:base plan profile/trace.h
+exec:base plan kernels profile/trace.h profile/clock.h
 viz:plan/op.h profile
-cli:plan kernels profile sim exec viz
+cli:base plan kernels profile sim exec viz
 '
 doors='
 cairo:viz/draw-cairo.c
@@ -23,7 +24,7 @@ wrong() {
     bad=$((bad + 1))
     echo "# $1"
 }
-for room in plan kernels profile sim exec viz cli; do
+for room in base plan kernels profile sim exec viz cli; do
     allowed=$(printf '%s\n' "$rooms" | sed -n "s/^$room://p")
     for f in $(files "$room"); do
         for inc in $(sed -n 's/^[ \t]*#[ \t]*include[ \t]*"\([^"]*\)".*/\1/p' "$f"); do
@@ -35,7 +36,7 @@ for room in plan kernels profile sim exec viz cli; do
         done
     done
 done
-for f in main.c $(for room in plan kernels profile sim exec viz cli; do files "$room"; done); do
+for f in main.c $(for room in base plan kernels profile sim exec viz cli; do files "$room"; done); do
     for inc in $(sed -n 's/^[ \t]*#[ \t]*include[ \t]*<\([^>]*\)>.*/\1/p' "$f"); do
         n=$((n + 1))
         for door in $doors; do

@@ -49,7 +49,8 @@ static inline struct trace_op small_op(unsigned kind, uint32_t lane, uint32_t st
                              .cost = OP_NONE,
                              .ready_ns = start_ns,
                              .start_ns = start_ns,
-                             .end_ns = end_ns};
+                             .end_ns = end_ns,
+                             .work_ns = -1};
 }
 
 /* Fills the lanes of a class with ops at random, from begin_ns on; some are empty, some touch. */

@@ -5,7 +5,7 @@
 
 #include "plan/op.h"
 #include "profile/export.h"
-#include "profile/json.h"
+#include "base/json.h"
 #include "tests/json.h"
 #include "tests/small-trace.h"
 #include "tests/tap.h"

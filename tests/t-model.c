@@ -2,7 +2,7 @@
  * closed forms, and every way to write a wrong file. */
 #include <string.h>
 
-#include "plan/ini.h"
+#include "base/ini.h"
 #include "plan/model.h"
 #include "tests/tap.h"
 

@@ -20,7 +20,9 @@ static int64_t *durations(const struct plan *plan, const struct cost_model *cost
     int64_t *takes_ns = g_new(int64_t, plan->n_ops), *gang_ns = g_new0(int64_t, plan->n_gangs + 1);
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         const struct op *op = &plan->ops[i];
-        takes_ns[i] = costs->alone_ns(costs, &plan->costs[op->cost], NULL);
+        struct cost cost = {0};
+        costs->price(costs, &plan->costs[op->cost], &cost, NULL);
+        takes_ns[i] = cost.alone_ns;
         if (op->tag.gang != OP_NONE)
             gang_ns[op->tag.gang] = MAX(gang_ns[op->tag.gang], takes_ns[i]);
     }

@@ -14,7 +14,7 @@ static const char *program;
 
 static GBytes *render(const char *model, GError **error)
 {
-    const struct draw_ops *ops = draw_open(error);
+    const struct draw_ops *ops = draw_open("svg", error);
     struct scene_spec s = scene_bert();
     struct trace trace, apart;
     struct analysis analysis, apart_analysis;
@@ -135,13 +135,13 @@ static void test_missing(void)
 static void test_canvas(void)
 {
     GError *error = NULL;
-    const struct draw_ops *ops = draw_open(&error);
+    const struct draw_ops *ops = draw_open("svg", &error);
 
     g_assert_no_error(error);
-    g_assert_null(ops->begin(0, 720, "none", &error));
+    g_assert_null(ops->begin(&(struct canvas){.width = 0, .height = 720, .title = "none"}, &error));
     g_assert_nonnull(error);
     g_clear_error(&error);
-    struct draw *d = ops->begin(100, 100, NULL, &error);
+    struct draw *d = ops->begin(&(struct canvas){.width = 100, .height = 100}, &error);
     ops->cancel(d);
 }
 

@@ -141,18 +141,20 @@ static void check_plan(const struct plan *plan, GRand *rand)
     sweep_free(sweep);
 }
 
-static int64_t rows_ns(const struct cost_model *model, const struct cost_key *key, GError **error)
+static bool rows_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
+                       GError **error)
 {
     (void)model;
     (void)error;
-    return key->rows * 37 + key->kind % 3 * 11;
+    out->alone_ns = out->work_ns = key->rows * 37 + key->kind % 3 * 11;
+    return true;
 }
 
 /* The engine's trace, told from the plan alone: no op before its inputs' ends, lanes in order without
  * overlap, members of a gang ending together. */
 static void check_trace(const struct plan *plan)
 {
-    static const struct cost_model model = {.name = "rows", .alone_ns = rows_ns};
+    static const struct cost_model model = {.name = "rows", .price = rows_price};
     struct run run = {.plan = plan, .costs = &model};
     struct trace trace;
     trace_init(&trace);

@@ -63,8 +63,9 @@ static void svg_free(struct draw *d)
     g_free(d);
 }
 
-static struct draw *svg_begin(double width, double height, const char *title, GError **error)
+static struct draw *svg_begin(const struct canvas *canvas, GError **error)
 {
+    double width = canvas->width, height = canvas->height;
     if (!(width >= 1 && width <= MAX_CANVAS_PX && height >= 1 && height <= MAX_CANVAS_PX)) {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                     "svg: a canvas of %.0f x %.0f px cannot be drawn on; use 1 to %.0f px", width, height,
@@ -84,7 +85,7 @@ static struct draw *svg_begin(double width, double height, const char *title, GE
     }
     d->layouts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
     d->key = g_string_new(NULL);
-    d->title = g_strdup(title);
+    d->title = g_strdup(canvas->title);
     return d;
 }
 

@@ -19,8 +19,11 @@ static const struct draw_ops *open_module(const char *path, GError **error)
     return ops;
 }
 
-const struct draw_ops *draw_open(GError **error)
+const char *const draw_formats[] = {"svg", NULL};
+
+const struct draw_ops *draw_open(const char *format, GError **error)
 {
+    (void)format;
     g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *beside = program ? g_path_get_dirname(program) : g_strdup(".");
     g_autofree char *above = g_path_get_dirname(beside); /* test programs are built in a folder below it */

@@ -29,13 +29,20 @@ struct font {
     uint8_t weight; /* enum weight */
 };
 
+struct canvas {
+    double width, height; /* px */
+    const char *title;    /* NULL: none */
+    bool outlines;        /* svg, pdf: texts as shapes, which look the same everywhere and cannot be searched */
+    double dpi;           /* png: px of the canvas are 1/96 inch; 0: 96 */
+};
+
 struct draw;
 
 /* A writer: call order begin, (rect | line | polygon | text)*, finish or cancel.  Every begin is ended by one
  * of the two. */
 struct draw_ops {
-    const char *format; /* "svg" */
-    struct draw *(*begin)(double width, double height, const char *title, GError **);
+    const char *format; /* "svg", "pdf", "png" */
+    struct draw *(*begin)(const struct canvas *, GError **);
     double (*text_width)(struct draw *, const struct font *, const char *text);
     void (*rect)(struct draw *, double x, double y, double w, double h, const struct fill *);
     void (*line)(struct draw *, double x0, double y0, double x1, double y1, uint32_t color, double width,
@@ -48,9 +55,10 @@ struct draw_ops {
     void (*cancel)(struct draw *);
 };
 
-/* The SVG writer: a module, opened when a figure is drawn and kept for the life of the process.  NULL: it is
+/* The writer of a format, from a module opened when a figure is drawn and kept for the life of the process.  NULL: it is
  * nowhere, or its libraries are missing; the error says where it was looked for and what to do. */
-const struct draw_ops *draw_open(GError **);
+const struct draw_ops *draw_open(const char *format, GError **);
+extern const char *const draw_formats[]; /* "svg", "pdf", "png"; ends with NULL */
 
 /* Both codes end a command; INPUT: what was asked of the figure is wrong, FAILED: the library is missing or
  * refuses. */

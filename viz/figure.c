@@ -34,7 +34,12 @@ GBytes *figure_render(const struct figure *f, const struct figure_input *in, con
         g_strdup_printf("%s of %s, %s", f->name, in->trace->t.mode ? in->trace->t.mode : "a trace",
                         in->trace->t.model ? in->trace->t.model : "unnamed model");
     g_autofree char *valid = g_utf8_make_valid(title, -1);
-    struct draw *draw = ops->begin(o->width, o->height, valid, error);
+    struct draw *draw = ops->begin(&(struct canvas){.width = o->width,
+                                                   .height = o->height,
+                                                   .title = valid,
+                                                   .outlines = o->outlines,
+                                                   .dpi = o->dpi},
+                                  error);
     if (!draw)
         return NULL;
     if (!f->draw(in, o, ops, draw, error)) {

@@ -3,12 +3,18 @@
 #define VIZ_FIGURE_H
 
 #include "profile/analyze.h"
+#include "profile/digest.h"
+#include "profile/series.h"
 #include "profile/trace.h"
 #include "viz/draw.h"
 
+/* What there is: a run has trace, analysis and digest; a report only a digest; a sweep only a series.  What is not
+ * there is NULL; a figure says what it lacks. */
 struct figure_input {
     const struct trace *trace;
     const struct analysis *analysis;
+    const struct digest *digest;
+    const struct series *series;
     const char *name;             /* of the overlap that the trace is of, "backward"; may be NULL */
     const struct variant *others; /* the same step with other overlaps, to compare with: the first one most */
     uint32_t n_others;
@@ -17,6 +23,8 @@ struct figure_input {
 struct figure_options {
     double width, height; /* px; 1280 x 720 */
     const char *caption;  /* extra text of the caption, may be NULL */
+    bool outlines;        /* as in struct canvas */
+    double dpi;
 };
 
 struct figure {
@@ -26,7 +34,7 @@ struct figure {
                  struct draw *, GError **);
 };
 
-extern const struct figure figure_timeline;
+extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep;
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);
 

@@ -1,7 +1,7 @@
-# plan/embed.awk -- writes data files as C: the table data_files of plan/ini.c.  A file is named by its folder and name.
+# base/embed.awk -- writes data files as C: the table data_files of base/ini.c.  A file is named by its folder and name.
 BEGIN {
-    print "/* Made by plan/embed.awk. */"
-    print "#include \"plan/data.h\""
+    print "/* Made by base/embed.awk. */"
+    print "#include \"base/data.h\""
     print "const struct data_file data_files[] = {"
 }
 FNR == 1 {

@@ -1,7 +1,7 @@
-/* plan/ini.h -- strict reading of the INI files that models and clusters are.
+/* base/ini.h -- strict reading of the INI files that models and clusters are.
  * GKeyFile parses; this adds what it lacks: the line of a key, and errors for what nobody asked for. */
-#ifndef PLAN_INI_H
-#define PLAN_INI_H
+#ifndef BASE_INI_H
+#define BASE_INI_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ struct ini;
 /* Errors read "FILE:LINE: what, what to do".  Outside comments the text is printable ASCII, so that what it names can be
  * printed anywhere as it is; groups and keys are words of letters, digits, - and _, and stand once.  At most 64 KiB. */
 struct ini *ini_parse(const char *text, const char *file, GError **);
-/* A built-in file (DIR/NAME.ini of plan/data.h) or, if name has a slash or ends in .ini, a file
+/* A built-in file (DIR/NAME.ini of base/data.h) or, if name has a slash or ends in .ini, a file
  * on disk. */
 struct ini *ini_load(const char *dir, const char *name, GError **);
 char **ini_list(const char *dir); /* names of the built-in files of a directory, sorted; g_strfreev */

@@ -1,11 +1,11 @@
-#include "plan/ini.h"
+#include "base/ini.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/data.h"
+#include "base/data.h"
 
 G_DEFINE_QUARK(parprof - ini, ini_error)
 

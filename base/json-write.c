@@ -1,4 +1,4 @@
-#include "profile/json.h"
+#include "base/json.h"
 
 #include <math.h>
 #include <stdbool.h>

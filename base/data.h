@@ -1,6 +1,6 @@
-/* plan/data.h -- the data files that are built into the program, so that it finds them wherever it is installed. */
-#ifndef PLAN_DATA_H
-#define PLAN_DATA_H
+/* base/data.h -- the data files that are built into the program, so that it finds them wherever it is installed. */
+#ifndef BASE_DATA_H
+#define BASE_DATA_H
 
 struct data_file {
     const char *name, *text; /* "models/mini.ini" */

@@ -1,0 +1,9 @@
+libparprof_a_SOURCES += %D%/data.h %D%/ini.h %D%/json.h %D%/ini.c %D%/json-write.c
+# Data built into the program: every room adds its files to DATA_FILES.
+DATA_FILES =
+EXTRA_DIST += %D%/embed.awk $(DATA_FILES)
+CLEANFILES += %D%/data.c
+nodist_libparprof_a_SOURCES = %D%/data.c
+%D%/data.c: %D%/embed.awk $(DATA_FILES)
+	$(AM_V_GEN)$(MKDIR_P) %D% && \
+		(cd $(srcdir) && $(AWK) -f base/embed.awk $(DATA_FILES)) > $@.tmp && mv $@.tmp $@

@@ -1,0 +1,38 @@
+/* profile/digest.h -- the numbers of a report: from a fresh analysis or back from a file, for figures and comparisons
+ * that need no spans. */
+#ifndef PROFILE_DIGEST_H
+#define PROFILE_DIGEST_H
+
+#include "profile/report.h"
+
+/* A step, measured, simulated or published. */
+struct digest_row {
+    char *name;    /* of its overlap, "backward"; never NULL */
+    bool measured; /* false: simulated */
+    int64_t step_ns;
+    int64_t predicted_step_ns; /* what the simulator expected of one that was run; -1: unknown */
+    int64_t phase_ns[PHASES];  /* busy time by phase, of the slowest rank; -1: unknown */
+    struct partition partition; /* of that rank in the median step; window_ns 0: unknown */
+};
+
+struct digest {
+    char *mode, *backend, *model; /* NULL: unknown */
+    uint32_t n_ranks;
+    bool simulated, cancelled;
+    char **labels, **options, **environment; /* key, value, ... NULL; never NULL themselves */
+    uint32_t n_rows;
+    struct digest_row *rows; /* the report's own last */
+    uint32_t n_memory;       /* categories; 0: unknown */
+    char **memory_names;
+    uint64_t *memory_bytes;    /* [rank * n_memory + category]: at the rank's peak */
+    uint64_t *memory_measured; /* a rank each; NULL: nothing was run */
+};
+
+void digest_make(struct digest *, const struct report *);
+/* Reads parprof.report/1 of this version or another; what a file lacks is unknown.  The error names file and line;
+ * nothing is left then. */
+bool digest_read(const char *text, size_t n, const char *name, struct digest *, GError **);
+void digest_release(struct digest *);
+const char *digest_label(char *const *pairs, const char *key); /* NULL: not there */
+
+#endif
