@@ -33,7 +33,11 @@ bool files_check(struct files *f, const char *mode, const struct options *o, GEr
 
 static bool write_figure(const struct files *f, const struct report *r, GError **error)
 {
-    struct figure_input input = {r->trace, r->analysis, report_overlap(r), r->others, r->n_others};
+    struct figure_input input = {.trace = r->trace,
+                                 .analysis = r->analysis,
+                                 .name = report_overlap(r),
+                                 .others = r->others,
+                                 .n_others = r->n_others};
     struct figure_options options = {.width = 1280, .height = 720};
     GBytes *bytes = figure_render(f->kind, &input, &options, f->draw, error);
     if (!bytes)

@@ -6,14 +6,14 @@
 #include "plan/op.h"
 #include "profile/export.h"
 #include "base/json.h"
-#include "tests/json.h"
+#include "tests/strict-json.h"
 #include "tests/small-trace.h"
 #include "tests/tap.h"
 
 /* Microseconds with three decimals, to ns. */
-static int64_t ns_of(const struct json *event, const char *key)
+static int64_t ns_of(const struct strict_json *event, const char *key)
 {
-    const struct json *x = json_get(event, key);
+    const struct strict_json *x = strict_json_get(event, key);
     g_assert_true(x && x->kind == '0');
     const char *dot = strchr(x->text, '.');
     g_assert_true(dot && strlen(dot) == 4);
@@ -30,28 +30,28 @@ static unsigned kind_of(const char *name)
     return kind;
 }
 
-static struct trace_op read_op(const struct json *event)
+static struct trace_op read_op(const struct strict_json *event)
 {
-    const struct json *args = json_get(event, "args");
-    int64_t start = ns_of(event, "ts"), end = json_get(event, "dur") ? start + ns_of(event, "dur") : start;
+    const struct strict_json *args = strict_json_get(event, "args");
+    int64_t start = ns_of(event, "ts"), end = strict_json_get(event, "dur") ? start + ns_of(event, "dur") : start;
     struct trace_op op = {0};
-    op.tag.kind = (uint8_t)kind_of(json_string_of(args, "kind"));
-    op.tag.algo = g_strcmp0(json_string_of(args, "algo"), "ring") ? ALLREDUCE_WHOLE : ALLREDUCE_RING;
-    op.tag.layer0 = (uint16_t)json_index(args, "layer0", LAYER_NONE);
-    op.tag.layer1 = (uint16_t)json_index(args, "layer1", LAYER_NONE);
-    op.tag.chunk = (uint16_t)json_index(args, "chunk", LAYER_NONE);
-    op.tag.hop = (uint16_t)json_index(args, "hop", LAYER_NONE);
-    op.tag.micro = (uint32_t)json_index(args, "micro", OP_NONE);
-    op.tag.bucket = (uint32_t)json_index(args, "bucket", OP_NONE);
-    op.tag.gang = (uint32_t)json_index(args, "gang", OP_NONE);
-    op.tag.coll = (uint32_t)json_index(args, "coll", OP_NONE);
-    op.tag.step = (uint32_t)json_integer(args, "step");
-    op.tag.bytes = g_ascii_strtoull(json_get(args, "bytes")->text, NULL, 10);
-    op.lane = (uint32_t)json_index(args, "op_lane", json_integer(args, "lane"));
-    op.cost = (uint32_t)json_index(args, "cost", OP_NONE);
-    op.ready_ns = json_integer(args, "ready_ns");
-    op.start_ns = json_index(args, "start_ns", start);
-    op.end_ns = json_index(args, "end_ns", end);
+    op.tag.kind = (uint8_t)kind_of(strict_json_string_of(args, "kind"));
+    op.tag.algo = g_strcmp0(strict_json_string_of(args, "algo"), "ring") ? ALLREDUCE_WHOLE : ALLREDUCE_RING;
+    op.tag.layer0 = (uint16_t)strict_json_index(args, "layer0", LAYER_NONE);
+    op.tag.layer1 = (uint16_t)strict_json_index(args, "layer1", LAYER_NONE);
+    op.tag.chunk = (uint16_t)strict_json_index(args, "chunk", LAYER_NONE);
+    op.tag.hop = (uint16_t)strict_json_index(args, "hop", LAYER_NONE);
+    op.tag.micro = (uint32_t)strict_json_index(args, "micro", OP_NONE);
+    op.tag.bucket = (uint32_t)strict_json_index(args, "bucket", OP_NONE);
+    op.tag.gang = (uint32_t)strict_json_index(args, "gang", OP_NONE);
+    op.tag.coll = (uint32_t)strict_json_index(args, "coll", OP_NONE);
+    op.tag.step = (uint32_t)strict_json_integer(args, "step");
+    op.tag.bytes = g_ascii_strtoull(strict_json_get(args, "bytes")->text, NULL, 10);
+    op.lane = (uint32_t)strict_json_index(args, "op_lane", strict_json_integer(args, "lane"));
+    op.cost = (uint32_t)strict_json_index(args, "cost", OP_NONE);
+    op.ready_ns = strict_json_integer(args, "ready_ns");
+    op.start_ns = strict_json_index(args, "start_ns", start);
+    op.end_ns = strict_json_index(args, "end_ns", end);
     return op;
 }
 
@@ -76,21 +76,21 @@ static void assert_op(const struct trace_op *a, const struct trace_op *b)
     g_assert_cmpint(a->end_ns, ==, b->end_ns);
 }
 
-static struct json *exported(const struct trace *trace)
+static struct strict_json *exported(const struct trace *trace)
 {
     GString *out = g_string_new(NULL);
     export_chrome(trace, out);
-    struct json *j = json_parse(out->str);
+    struct strict_json *j = strict_json_parse(out->str);
     g_assert_nonnull(j);
     /* One event a line: each line of the array is JSON of its own. */
     const char *at = strstr(out->str, "\"traceEvents\":[\n") + strlen("\"traceEvents\":[\n");
     g_auto(GStrv) lines = g_strsplit(at, "\n", -1);
-    for (guint i = 0; i < json_length(json_get(j, "traceEvents")); i++) {
+    for (guint i = 0; i < strict_json_length(strict_json_get(j, "traceEvents")); i++) {
         if (g_str_has_suffix(lines[i], ","))
             lines[i][strlen(lines[i]) - 1] = '\0';
-        struct json *line = json_parse(lines[i]);
+        struct strict_json *line = strict_json_parse(lines[i]);
         g_assert_nonnull(line);
-        json_free(line);
+        strict_json_free(line);
     }
     g_string_free(out, TRUE);
     return j;
@@ -129,18 +129,18 @@ static void make_irregular(struct trace *trace, GRand *rand)
     }
 }
 
-static void check_events(const struct trace *trace, const struct json *events)
+static void check_events(const struct trace *trace, const struct strict_json *events)
 {
     static const char *const categories[] = {"compute", "comm", "copy"};
     GHashTable *row_ends = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     bool *seen = g_new0(bool, trace->n_ops);
     size_t n_spans = 0, n_seen = 0;
-    for (guint i = 0; i < json_length(events); i++) {
-        const struct json *event = json_at(events, i), *args = json_get(event, "args");
-        if (*json_string_of(event, "ph") == 'M')
+    for (guint i = 0; i < strict_json_length(events); i++) {
+        const struct strict_json *event = strict_json_at(events, i), *args = strict_json_get(event, "args");
+        if (*strict_json_string_of(event, "ph") == 'M')
             continue;
-        uint32_t index = (uint32_t)json_index(args, "op", OP_NONE);
-        if (json_get(args, "kind")) {
+        uint32_t index = (uint32_t)strict_json_index(args, "op", OP_NONE);
+        if (strict_json_get(args, "kind")) {
             struct trace_op op = read_op(event);
             assert_op(&op, &trace->ops[index]);
             g_assert_false(seen[index]);
@@ -148,17 +148,17 @@ static void check_events(const struct trace *trace, const struct json *events)
             n_seen++;
         }
         g_assert_true(index == OP_NONE || seen[index]);
-        if (*json_string_of(event, "ph") == 'i')
+        if (*strict_json_string_of(event, "ph") == 'i')
             continue;
         const struct trace_span *s = &trace->spans[n_spans++];
         int64_t start = ns_of(event, "ts"), end = start + ns_of(event, "dur");
         g_assert_cmpint(start, ==, s->start_ns);
         g_assert_cmpint(end, ==, s->end_ns);
         g_assert_cmpuint(index, ==, s->op);
-        g_assert_cmpint(json_integer(args, "lane"), ==, s->lane);
-        g_assert_cmpstr(json_string_of(event, "cat"), ==, categories[s->cls]);
-        g_assert_cmpint(json_integer(event, "pid"), ==, trace->t.lanes[s->lane].rank + 1);
-        gpointer tid = GINT_TO_POINTER(json_integer(event, "tid"));
+        g_assert_cmpint(strict_json_integer(args, "lane"), ==, s->lane);
+        g_assert_cmpstr(strict_json_string_of(event, "cat"), ==, categories[s->cls]);
+        g_assert_cmpint(strict_json_integer(event, "pid"), ==, trace->t.lanes[s->lane].rank + 1);
+        gpointer tid = GINT_TO_POINTER(strict_json_integer(event, "tid"));
         int64_t *row_end = g_hash_table_lookup(row_ends, tid);
         g_assert_true(!row_end || *row_end <= start);
         g_hash_table_insert(row_ends, tid, g_memdup2(&end, sizeof end));
@@ -177,16 +177,16 @@ static void test_round_trip(void)
         small_random(&trace, rand);
         if (round % 2)
             make_irregular(&trace, rand);
-        struct json *j = exported(&trace);
-        const struct json *head = json_get(j, "parprof");
-        g_assert_cmpstr(json_string_of(head, "schema"), ==, "parprof.trace/1");
-        g_assert_cmpint(json_integer(head, "ranks"), ==, trace.t.n_ranks);
-        g_assert_cmpint(json_integer(head, "steps"), ==, trace.n_steps);
-        g_assert_cmpint(json_integer(head, "ops"), ==, (gint64)trace.n_ops);
-        g_assert_cmpint(json_integer(head, "spans"), ==, (gint64)trace.n_spans);
-        g_assert_cmpuint(json_length(json_get(head, "lanes")), ==, trace.t.n_lanes);
-        check_events(&trace, json_get(j, "traceEvents"));
-        json_free(j);
+        struct strict_json *j = exported(&trace);
+        const struct strict_json *head = strict_json_get(j, "parprof");
+        g_assert_cmpstr(strict_json_string_of(head, "schema"), ==, "parprof.trace/1");
+        g_assert_cmpint(strict_json_integer(head, "ranks"), ==, trace.t.n_ranks);
+        g_assert_cmpint(strict_json_integer(head, "steps"), ==, trace.n_steps);
+        g_assert_cmpint(strict_json_integer(head, "ops"), ==, (gint64)trace.n_ops);
+        g_assert_cmpint(strict_json_integer(head, "spans"), ==, (gint64)trace.n_spans);
+        g_assert_cmpuint(strict_json_length(strict_json_get(head, "lanes")), ==, trace.t.n_lanes);
+        check_events(&trace, strict_json_get(j, "traceEvents"));
+        strict_json_free(j);
         trace_release(&trace);
     }
     g_rand_free(rand);
@@ -203,18 +203,18 @@ static void test_host_op(void)
     op = small_op(OP_FWD, 0, 0, 0, 30);
     trace_add_op(&trace, &op);
     trace_finish(&trace);
-    struct json *j = exported(&trace);
-    check_events(&trace, json_get(j, "traceEvents"));
-    json_free(j);
+    struct strict_json *j = exported(&trace);
+    check_events(&trace, strict_json_get(j, "traceEvents"));
+    strict_json_free(j);
     trace_release(&trace);
 }
 
-static const char *event_name(const struct json *j, gint64 op)
+static const char *event_name(const struct strict_json *j, gint64 op)
 {
-    const struct json *events = json_get(j, "traceEvents");
-    for (guint i = 0; i < json_length(events); i++)
-        if (json_index(json_get(json_at(events, i), "args"), "op", -1) == op)
-            return json_string_of(json_at(events, i), "name");
+    const struct strict_json *events = strict_json_get(j, "traceEvents");
+    for (guint i = 0; i < strict_json_length(events); i++)
+        if (strict_json_index(strict_json_get(strict_json_at(events, i), "args"), "op", -1) == op)
+            return strict_json_string_of(strict_json_at(events, i), "name");
     return NULL;
 }
 
@@ -260,33 +260,33 @@ static void test_tables(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(ops); i++)
         trace_add_op(&trace, &ops[i]);
     trace_finish(&trace);
-    struct json *j = exported(&trace);
+    struct strict_json *j = exported(&trace);
     g_assert_cmpstr(event_name(j, 0), ==, "F layer0.attention");
     g_assert_cmpstr(event_name(j, 1), ==, "B layer0");
     g_assert_cmpstr(event_name(j, 2), ==, "F layer0 to head");
     g_assert_cmpstr(event_name(j, 3), ==, "all-reduce bucket 2 hop 1");
     g_assert_cmpstr(event_name(j, 4), ==, "pack bucket 1");
-    const struct json *head = json_get(j, "parprof");
-    g_assert_cmpstr(json_string_of(head, "engine"), ==, "cpu");
-    g_assert_cmpstr(json_string_of(json_get(head, "labels"), "q\"\\\n\x01\uFFFD"), ==, "q\"\\\n\x01\uFFFD");
-    g_assert_cmpstr(json_string_of(json_at(json_get(head, "layers"), 1), "name"), ==, "layer0.feed_forward");
-    const struct json *param = json_at(json_get(head, "params"), 0),
-                      *bucket = json_at(json_get(head, "buckets"), 1);
-    g_assert_cmpint(json_integer(param, "bucket"), ==, 1);
-    g_assert_cmpint(json_integer(bucket, "closed_by"), ==, 1);
-    g_assert_cmpuint(json_length(json_get(bucket, "params")), ==, 2);
-    const struct json *key = json_at(json_get(head, "costs"), 0);
-    g_assert_cmpstr(json_get(key, "bytes")->text, ==, "18446744073709551615");
-    g_assert_cmpstr(json_get(key, "share")->text, ==, "0.1");
-    g_assert_cmpint(json_integer(key, "members"), ==, 7);
-    g_assert_cmpint(json_at(json_get(head, "loss"), 0)->kind, ==, 'n');
-    g_assert_cmpstr(json_at(json_get(head, "weight_hash"), 1)->text, ==, "fedcba9876543210");
-    const struct json *row = json_at(json_get(head, "memory"), 0);
-    g_assert_cmpstr(json_string_of(row, "name"), ==, op_label(0));
-    g_assert_cmpstr(json_at(json_get(row, "bytes"), 0)->text, ==, "18446744073709551615");
-    g_assert_cmpstr(json_at(json_get(row, "touched"), 0)->text, ==, "70");
-    g_assert_cmpstr(json_at(json_get(head, "memory_measured"), 1)->text, ==, "60");
-    json_free(j);
+    const struct strict_json *head = strict_json_get(j, "parprof");
+    g_assert_cmpstr(strict_json_string_of(head, "engine"), ==, "cpu");
+    g_assert_cmpstr(strict_json_string_of(strict_json_get(head, "labels"), "q\"\\\n\x01\uFFFD"), ==, "q\"\\\n\x01\uFFFD");
+    g_assert_cmpstr(strict_json_string_of(strict_json_at(strict_json_get(head, "layers"), 1), "name"), ==, "layer0.feed_forward");
+    const struct strict_json *param = strict_json_at(strict_json_get(head, "params"), 0),
+                      *bucket = strict_json_at(strict_json_get(head, "buckets"), 1);
+    g_assert_cmpint(strict_json_integer(param, "bucket"), ==, 1);
+    g_assert_cmpint(strict_json_integer(bucket, "closed_by"), ==, 1);
+    g_assert_cmpuint(strict_json_length(strict_json_get(bucket, "params")), ==, 2);
+    const struct strict_json *key = strict_json_at(strict_json_get(head, "costs"), 0);
+    g_assert_cmpstr(strict_json_get(key, "bytes")->text, ==, "18446744073709551615");
+    g_assert_cmpstr(strict_json_get(key, "share")->text, ==, "0.1");
+    g_assert_cmpint(strict_json_integer(key, "members"), ==, 7);
+    g_assert_cmpint(strict_json_at(strict_json_get(head, "loss"), 0)->kind, ==, 'n');
+    g_assert_cmpstr(strict_json_at(strict_json_get(head, "weight_hash"), 1)->text, ==, "fedcba9876543210");
+    const struct strict_json *row = strict_json_at(strict_json_get(head, "memory"), 0);
+    g_assert_cmpstr(strict_json_string_of(row, "name"), ==, op_label(0));
+    g_assert_cmpstr(strict_json_at(strict_json_get(row, "bytes"), 0)->text, ==, "18446744073709551615");
+    g_assert_cmpstr(strict_json_at(strict_json_get(row, "touched"), 0)->text, ==, "70");
+    g_assert_cmpstr(strict_json_at(strict_json_get(head, "memory_measured"), 1)->text, ==, "60");
+    strict_json_free(j);
     trace_release(&trace);
 }
 
@@ -313,9 +313,9 @@ static void test_scalars(void)
         g_string_truncate(out, 0);
         json_double(out, doubles[i]);
         g_assert_cmpfloat(g_ascii_strtod(out->str, NULL), ==, doubles[i]);
-        struct json *j = json_parse(out->str);
+        struct strict_json *j = strict_json_parse(out->str);
         g_assert_nonnull(j);
-        json_free(j);
+        strict_json_free(j);
     }
     g_string_truncate(out, 0);
     json_double(out, 0.1);

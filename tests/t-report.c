@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "profile/report.h"
-#include "tests/json.h"
+#include "tests/strict-json.h"
 #include "tests/small-trace.h"
 #include "tests/tap.h"
 
@@ -258,17 +258,17 @@ static void test_variants(void)
     expect_part(&f.report, "6248); losses equal in every overlap; weights equal on all ranks\n", true);
     GString *out = g_string_new(NULL);
     report_json(&f.report, out);
-    struct json *j = json_parse(out->str);
+    struct strict_json *j = strict_json_parse(out->str);
     g_assert_nonnull(j);
-    const struct json *variants = json_get(j, "variants");
-    g_assert_cmpuint(json_length(variants), ==, 3);
-    g_assert_cmpstr(json_string_of(json_at(variants, 2), "overlap"), ==, "backward");
-    g_assert_cmpint(json_get(json_at(variants, 0), "measured")->kind, ==, 'f');
-    g_assert_cmpint(json_get(json_at(variants, 1), "measured")->kind, ==, 't');
-    g_assert_cmpint(json_integer(json_at(variants, 0), "step_ns"), ==, 357100000);
-    g_assert_cmpint(json_integer(json_at(variants, 1), "exposed_comm_ns"), ==, 28200000);
-    g_assert_cmpint(json_integer(json_at(variants, 1), "predicted_step_ns"), ==, 292400000);
-    json_free(j);
+    const struct strict_json *variants = strict_json_get(j, "variants");
+    g_assert_cmpuint(strict_json_length(variants), ==, 3);
+    g_assert_cmpstr(strict_json_string_of(strict_json_at(variants, 2), "overlap"), ==, "backward");
+    g_assert_cmpint(strict_json_get(strict_json_at(variants, 0), "measured")->kind, ==, 'f');
+    g_assert_cmpint(strict_json_get(strict_json_at(variants, 1), "measured")->kind, ==, 't');
+    g_assert_cmpint(strict_json_integer(strict_json_at(variants, 0), "step_ns"), ==, 357100000);
+    g_assert_cmpint(strict_json_integer(strict_json_at(variants, 1), "exposed_comm_ns"), ==, 28200000);
+    g_assert_cmpint(strict_json_integer(strict_json_at(variants, 1), "predicted_step_ns"), ==, 292400000);
+    strict_json_free(j);
     g_string_free(out, TRUE);
     other.run.loss[1] *= 1 + 1e-9;
     expect_part(&f.report, "; losses differ by up to 1.0e-09 between overlaps; weights", true);
@@ -393,11 +393,11 @@ static void test_broken_training(void)
     g_assert_nonnull(strstr(lower, "loss not finite → not finite"));
     GString *out = g_string_new(NULL);
     report_json(&f.report, out);
-    struct json *j = json_parse(out->str);
+    struct strict_json *j = strict_json_parse(out->str);
     g_assert_nonnull(j);
-    g_assert_cmpint(json_at(json_get(j, "loss"), 2)->kind, ==, 'n');
-    g_assert_cmpint(json_get(j, "weights_equal")->kind, ==, 'f');
-    json_free(j);
+    g_assert_cmpint(strict_json_at(strict_json_get(j, "loss"), 2)->kind, ==, 'n');
+    g_assert_cmpint(strict_json_get(j, "weights_equal")->kind, ==, 'f');
+    strict_json_free(j);
     g_string_free(out, TRUE);
     fixture_release(&f);
 }
@@ -468,53 +468,53 @@ static void test_json(void)
     report_json(&f.report, out);
     report_json(&f.report, again);
     g_assert_cmpstr(out->str, ==, again->str);
-    struct json *j = json_parse(out->str);
+    struct strict_json *j = strict_json_parse(out->str);
     g_assert_nonnull(j);
-    g_assert_cmpstr(json_string_of(j, "schema"), ==, "parprof.report/1");
-    g_assert_cmpstr(json_string_of(j, "mode"), ==, "ddp");
-    g_assert_cmpstr(json_string_of(j, "backend"), ==, "cpu");
-    g_assert_cmpstr(json_string_of(json_get(j, "options"), "overlap"), ==, "backward");
-    g_assert_cmpstr(json_string_of(json_get(j, "environment"), "cores"), ==, "4");
-    g_assert_cmpstr(json_string_of(json_get(j, "labels"), "engine"), ==, "cpu");
-    g_assert_cmpint(json_integer(j, "ranks"), ==, 2);
-    const struct json *step = json_get(j, "step_ns"), *samples = json_get(j, "samples");
-    g_assert_cmpint(json_integer(step, "median"), ==, 297900000);
-    g_assert_null(json_get(step, "ci95")); /* of three steps there is none */
-    g_assert_cmpuint(json_length(json_get(samples, "step_ns")), ==, 3);
-    g_assert_cmpstr(json_at(json_at(json_get(samples, "exposed_comm_ns"), 2), 1)->text, ==, "28200000");
-    const struct json *part = json_get(j, "partition_ns"), *overlap = json_get(j, "overlap");
-    g_assert_cmpint(json_integer(part, "compute") + json_integer(part, "exposed_comm") +
-                        json_integer(part, "exposed_copy") + json_integer(part, "idle"),
-                    ==, json_integer(part, "span"));
-    g_assert_cmpint(json_integer(overlap, "hidden_ns"), ==, 21000000);
-    g_assert_cmpint(json_integer(json_get(overlap, "causes_ns"), "end_of_backward"), ==, 28200000);
-    g_assert_cmpint(json_integer(json_get(overlap, "causes_ns"), "late_peer"), ==, 0);
-    g_assert_null(json_get(overlap, "late_rank"));
-    g_assert_null(json_get(overlap, "wait_ns")); /* no gangs, so nobody waited */
-    g_assert_cmpfloat(g_ascii_strtod(json_get(overlap, "percent")->text, NULL), ==,
+    g_assert_cmpstr(strict_json_string_of(j, "schema"), ==, "parprof.report/1");
+    g_assert_cmpstr(strict_json_string_of(j, "mode"), ==, "ddp");
+    g_assert_cmpstr(strict_json_string_of(j, "backend"), ==, "cpu");
+    g_assert_cmpstr(strict_json_string_of(strict_json_get(j, "options"), "overlap"), ==, "backward");
+    g_assert_cmpstr(strict_json_string_of(strict_json_get(j, "environment"), "cores"), ==, "4");
+    g_assert_cmpstr(strict_json_string_of(strict_json_get(j, "labels"), "engine"), ==, "cpu");
+    g_assert_cmpint(strict_json_integer(j, "ranks"), ==, 2);
+    const struct strict_json *step = strict_json_get(j, "step_ns"), *samples = strict_json_get(j, "samples");
+    g_assert_cmpint(strict_json_integer(step, "median"), ==, 297900000);
+    g_assert_null(strict_json_get(step, "ci95")); /* of three steps there is none */
+    g_assert_cmpuint(strict_json_length(strict_json_get(samples, "step_ns")), ==, 3);
+    g_assert_cmpstr(strict_json_at(strict_json_at(strict_json_get(samples, "exposed_comm_ns"), 2), 1)->text, ==, "28200000");
+    const struct strict_json *part = strict_json_get(j, "partition_ns"), *overlap = strict_json_get(j, "overlap");
+    g_assert_cmpint(strict_json_integer(part, "compute") + strict_json_integer(part, "exposed_comm") +
+                        strict_json_integer(part, "exposed_copy") + strict_json_integer(part, "idle"),
+                    ==, strict_json_integer(part, "span"));
+    g_assert_cmpint(strict_json_integer(overlap, "hidden_ns"), ==, 21000000);
+    g_assert_cmpint(strict_json_integer(strict_json_get(overlap, "causes_ns"), "end_of_backward"), ==, 28200000);
+    g_assert_cmpint(strict_json_integer(strict_json_get(overlap, "causes_ns"), "late_peer"), ==, 0);
+    g_assert_null(strict_json_get(overlap, "late_rank"));
+    g_assert_null(strict_json_get(overlap, "wait_ns")); /* no gangs, so nobody waited */
+    g_assert_cmpfloat(g_ascii_strtod(strict_json_get(overlap, "percent")->text, NULL), ==,
                       21000000. / 49200000. * 100);
-    g_assert_cmpint(json_integer(json_get(j, "phases_ns"), "optimizer"), ==, 14000000);
-    const struct json *first = json_at(json_get(j, "buckets"), 0),
-                      *second = json_at(json_get(j, "buckets"), 1);
-    g_assert_cmpstr(json_string_of(first, "closed_by"), ==, "layer6.feed_forward.out.weight");
-    g_assert_null(json_get(second, "closed_by"));
-    g_assert_cmpstr(json_at(json_get(second, "params"), 1)->text, ==, "embedding.word.weight");
-    g_assert_cmpint(json_integer(first, "start_ns"), ==, 48700000);
-    g_assert_cmpint(json_integer(second, "exposed_ns"), ==, 28200000);
-    g_assert_cmpint(json_integer(json_get(second, "causes_ns"), "end_of_backward"), ==, 28200000);
-    g_assert_cmpint(json_integer(json_get(first, "causes_ns"), "end_of_backward"), ==, 0);
-    const struct json *scratch = json_get(json_get(json_get(j, "memory"), "by_category"), "scratch");
-    g_assert_cmpstr(json_at(scratch, 1)->text, ==, "18446744073709551615");
-    const struct json *peak = json_get(json_get(j, "memory"), "peak_bytes");
-    const struct json *measured = json_get(json_get(j, "memory"), "measured_bytes");
-    g_assert_cmpstr(json_at(peak, 0)->text, ==, "0");
-    g_assert_cmpstr(json_at(peak, 1)->text, ==, "18446744073709551615");
-    g_assert_cmpuint(json_length(measured), ==, 2);
-    g_assert_cmpstr(json_at(measured, 1)->text, ==, "12345");
-    g_assert_cmpint(json_integer(json_get(j, "prediction"), "step_ns"), ==, 292400000);
-    g_assert_cmpint(json_integer(json_get(j, "unoverlapped"), "step_ns"), ==, 357100000);
-    g_assert_null(json_get(j, "cancelled"));
-    json_free(j);
+    g_assert_cmpint(strict_json_integer(strict_json_get(j, "phases_ns"), "optimizer"), ==, 14000000);
+    const struct strict_json *first = strict_json_at(strict_json_get(j, "buckets"), 0),
+                      *second = strict_json_at(strict_json_get(j, "buckets"), 1);
+    g_assert_cmpstr(strict_json_string_of(first, "closed_by"), ==, "layer6.feed_forward.out.weight");
+    g_assert_null(strict_json_get(second, "closed_by"));
+    g_assert_cmpstr(strict_json_at(strict_json_get(second, "params"), 1)->text, ==, "embedding.word.weight");
+    g_assert_cmpint(strict_json_integer(first, "start_ns"), ==, 48700000);
+    g_assert_cmpint(strict_json_integer(second, "exposed_ns"), ==, 28200000);
+    g_assert_cmpint(strict_json_integer(strict_json_get(second, "causes_ns"), "end_of_backward"), ==, 28200000);
+    g_assert_cmpint(strict_json_integer(strict_json_get(first, "causes_ns"), "end_of_backward"), ==, 0);
+    const struct strict_json *scratch = strict_json_get(strict_json_get(strict_json_get(j, "memory"), "by_category"), "scratch");
+    g_assert_cmpstr(strict_json_at(scratch, 1)->text, ==, "18446744073709551615");
+    const struct strict_json *peak = strict_json_get(strict_json_get(j, "memory"), "peak_bytes");
+    const struct strict_json *measured = strict_json_get(strict_json_get(j, "memory"), "measured_bytes");
+    g_assert_cmpstr(strict_json_at(peak, 0)->text, ==, "0");
+    g_assert_cmpstr(strict_json_at(peak, 1)->text, ==, "18446744073709551615");
+    g_assert_cmpuint(strict_json_length(measured), ==, 2);
+    g_assert_cmpstr(strict_json_at(measured, 1)->text, ==, "12345");
+    g_assert_cmpint(strict_json_integer(strict_json_get(j, "prediction"), "step_ns"), ==, 292400000);
+    g_assert_cmpint(strict_json_integer(strict_json_get(j, "unoverlapped"), "step_ns"), ==, 357100000);
+    g_assert_null(strict_json_get(j, "cancelled"));
+    strict_json_free(j);
     g_string_free(out, TRUE);
     g_string_free(again, TRUE);
     fixture_release(&f);
@@ -536,14 +536,14 @@ static void test_json_absent(void)
     for (int round = 0; round < 2; round++) {
         GString *out = g_string_new(NULL);
         report_json(&f.report, out);
-        struct json *j = json_parse(out->str);
+        struct strict_json *j = strict_json_parse(out->str);
         g_assert_nonnull(j);
         for (unsigned i = 0; i < G_N_ELEMENTS(absent); i++)
-            g_assert_null(json_get(j, absent[i]));
-        g_assert_null(json_get(json_at(json_get(j, "buckets"), 0), "ready_ns"));
-        g_assert_cmpint(json_get(j, "cancelled")->kind, ==, 't');
-        g_assert_cmpint(json_get(j, "step_ns") != NULL, ==, round == 0);
-        json_free(j);
+            g_assert_null(strict_json_get(j, absent[i]));
+        g_assert_null(strict_json_get(strict_json_at(strict_json_get(j, "buckets"), 0), "ready_ns"));
+        g_assert_cmpint(strict_json_get(j, "cancelled")->kind, ==, 't');
+        g_assert_cmpint(strict_json_get(j, "step_ns") != NULL, ==, round == 0);
+        strict_json_free(j);
         g_string_free(out, TRUE);
         f.report.analysis = NULL;
     }
@@ -566,10 +566,10 @@ static void test_hostile_names(void)
     g_assert_nonnull(strstr(text, "a\"b\\c??[31m?\uFFFD\uFFFD.weight?"));
     GString *out = g_string_new(NULL);
     report_json(&f.report, out);
-    struct json *j = json_parse(out->str);
+    struct strict_json *j = strict_json_parse(out->str);
     g_assert_nonnull(j);
-    g_assert_cmpstr(json_string_of(j, "mode"), ==, "a\"b\\c\n\x1b[31m\x01\uFFFD\uFFFD.weight\t");
-    json_free(j);
+    g_assert_cmpstr(strict_json_string_of(j, "mode"), ==, "a\"b\\c\n\x1b[31m\x01\uFFFD\uFFFD.weight\t");
+    strict_json_free(j);
     g_string_free(out, TRUE);
     /* A long name loses its middle, between letters. */
     f.run.t.params[0].name = "ééééééééééééééééééééééééééééééééééééééééééé.weight";

@@ -31,7 +31,11 @@ static GBytes *render(const char *model, GError **error)
     g_assert_true(analyze(&apart, &apart_analysis, NULL));
     const struct variant others[] = {{"none", &apart, &apart_analysis, NULL},
                                      {model, &apart, &apart_analysis, NULL}};
-    struct figure_input in = {&trace, &analysis, "backward", others, G_N_ELEMENTS(others)};
+    struct figure_input in = {.trace = &trace,
+                              .analysis = &analysis,
+                              .name = "backward",
+                              .others = others,
+                              .n_others = G_N_ELEMENTS(others)};
     GBytes *bytes = figure_render(&figure_timeline, &in, &o, ops, error);
     trace_release(&trace);
     analysis_release(&analysis);

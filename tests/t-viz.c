@@ -38,7 +38,11 @@ static void fixture_make(struct fixture *f, const struct scene_spec *spec, uint3
         g_assert_true(analyze(&f->apart[i], &f->apart_analysis[i], NULL));
         f->others[i] = (struct variant){names[i], &f->apart[i], &f->apart_analysis[i], NULL};
     }
-    f->in = (struct figure_input){&f->trace, &f->analysis, "backward", f->others, n_others};
+    f->in = (struct figure_input){.trace = &f->trace,
+                                  .analysis = &f->analysis,
+                                  .name = "backward",
+                                  .others = f->others,
+                                  .n_others = n_others};
 }
 
 static void fixture_release(struct fixture *f)

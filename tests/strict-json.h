@@ -1,6 +1,6 @@
-/* tests/json.h -- a strict little JSON reader (RFC 8259) for what tests want to know of a text. */
-#ifndef TESTS_JSON_H
-#define TESTS_JSON_H
+/* tests/strict-json.h -- a strict little JSON reader (RFC 8259) for what tests want to know of a text. */
+#ifndef TESTS_STRICT_JSON_H
+#define TESTS_STRICT_JSON_H
 
 #include <stdbool.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 
 /* kind: one of { [ " 0 t f n.  text: a string's value or a number as it stands.  An object's items are key,
  * value, ... */
-struct json {
+struct strict_json {
     char kind;
     char *text;
     GPtrArray *items;
 };
 
-static inline void json_free(struct json *j)
+static inline void strict_json_free(struct strict_json *j)
 {
     if (!j)
         return;
@@ -25,25 +25,25 @@ static inline void json_free(struct json *j)
     g_free(j);
 }
 
-static inline struct json *json_new(char kind)
+static inline struct strict_json *strict_json_new(char kind)
 {
-    struct json *j = g_new0(struct json, 1);
+    struct strict_json *j = g_new0(struct strict_json, 1);
     j->kind = kind;
     if (kind == '{' || kind == '[')
-        j->items = g_ptr_array_new_with_free_func((GDestroyNotify)json_free);
+        j->items = g_ptr_array_new_with_free_func((GDestroyNotify)strict_json_free);
     return j;
 }
 
-static inline void json_space(const char **at)
+static inline void strict_json_space(const char **at)
 {
     *at += strspn(*at, " \t\r\n");
 }
 
-static inline struct json *json_value(const char **at);
+static inline struct strict_json *strict_json_value(const char **at);
 
-static inline struct json *json_text(const char **at)
+static inline struct strict_json *strict_json_text(const char **at)
 {
-    struct json *j = json_new('"');
+    struct strict_json *j = strict_json_new('"');
     GString *s = g_string_new(NULL);
     const char *c = *at + 1;
     for (; *c != '"' && (unsigned char)*c >= 0x20; c++) {
@@ -68,11 +68,11 @@ static inline struct json *json_text(const char **at)
     if (good)
         *at = c + 1;
     else
-        g_clear_pointer(&j, json_free);
+        g_clear_pointer(&j, strict_json_free);
     return j;
 }
 
-static inline struct json *json_number(const char **at)
+static inline struct strict_json *strict_json_number(const char **at)
 {
     const char *c = *at + (**at == '-');
     size_t whole = strspn(c, "0123456789"), rest;
@@ -90,36 +90,36 @@ static inline struct json *json_number(const char **at)
             return NULL;
         c += rest;
     }
-    struct json *j = json_new('0');
+    struct strict_json *j = strict_json_new('0');
     j->text = g_strndup(*at, (gsize)(c - *at));
     *at = c;
     return j;
 }
 
-static inline bool json_members(const char **at, struct json *j)
+static inline bool strict_json_members(const char **at, struct strict_json *j)
 {
     char close = j->kind == '{' ? '}' : ']';
     ++*at;
-    json_space(at);
+    strict_json_space(at);
     if (**at == close)
         return ++*at, true;
     for (;;) {
         if (j->kind == '{') {
-            json_space(at);
-            struct json *key = **at == '"' ? json_text(at) : NULL;
+            strict_json_space(at);
+            struct strict_json *key = **at == '"' ? strict_json_text(at) : NULL;
             if (!key)
                 return false;
             g_ptr_array_add(j->items, key);
-            json_space(at);
+            strict_json_space(at);
             if (**at != ':')
                 return false;
             ++*at;
         }
-        struct json *value = json_value(at);
+        struct strict_json *value = strict_json_value(at);
         if (!value)
             return false;
         g_ptr_array_add(j->items, value);
-        json_space(at);
+        strict_json_space(at);
         if (**at == close)
             return ++*at, true;
         if (**at != ',')
@@ -128,60 +128,60 @@ static inline bool json_members(const char **at, struct json *j)
     }
 }
 
-static inline struct json *json_value(const char **at)
+static inline struct strict_json *strict_json_value(const char **at)
 {
     static const char *const words[] = {"true", "false", "null"};
-    json_space(at);
+    strict_json_space(at);
     if (**at == '"')
-        return json_text(at);
+        return strict_json_text(at);
     if (**at == '{' || **at == '[') {
-        struct json *j = json_new(**at);
-        if (!json_members(at, j))
-            g_clear_pointer(&j, json_free);
+        struct strict_json *j = strict_json_new(**at);
+        if (!strict_json_members(at, j))
+            g_clear_pointer(&j, strict_json_free);
         return j;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
         if (g_str_has_prefix(*at, words[i])) {
             *at += strlen(words[i]);
-            return json_new(words[i][0]);
+            return strict_json_new(words[i][0]);
         }
-    return json_number(at);
+    return strict_json_number(at);
 }
 
 /* NULL if the text is no JSON. */
-static inline struct json *json_parse(const char *text)
+static inline struct strict_json *strict_json_parse(const char *text)
 {
-    struct json *j = json_value(&text);
-    json_space(&text);
+    struct strict_json *j = strict_json_value(&text);
+    strict_json_space(&text);
     if (*text)
-        g_clear_pointer(&j, json_free);
+        g_clear_pointer(&j, strict_json_free);
     return j;
 }
 
 /* Of an object; NULL if it has no such key. */
-static inline const struct json *json_get(const struct json *j, const char *key)
+static inline const struct strict_json *strict_json_get(const struct strict_json *j, const char *key)
 {
     for (guint i = 0; j && j->kind == '{' && i < j->items->len; i += 2)
-        if (strcmp(((const struct json *)j->items->pdata[i])->text, key) == 0)
+        if (strcmp(((const struct strict_json *)j->items->pdata[i])->text, key) == 0)
             return j->items->pdata[i + 1];
     return NULL;
 }
 
-static inline const struct json *json_at(const struct json *j, guint i)
+static inline const struct strict_json *strict_json_at(const struct strict_json *j, guint i)
 {
     g_assert_true(j && j->kind == '[' && i < j->items->len);
     return j->items->pdata[i];
 }
 
-static inline guint json_length(const struct json *j)
+static inline guint strict_json_length(const struct strict_json *j)
 {
     g_assert_true(j && j->kind == '[');
     return j->items->len;
 }
 
-static inline gint64 json_integer(const struct json *j, const char *key)
+static inline gint64 strict_json_integer(const struct strict_json *j, const char *key)
 {
-    const struct json *x = json_get(j, key);
+    const struct strict_json *x = strict_json_get(j, key);
     g_assert_true(x && x->kind == '0');
     char *end;
     gint64 value = g_ascii_strtoll(x->text, &end, 10);
@@ -190,14 +190,14 @@ static inline gint64 json_integer(const struct json *j, const char *key)
 }
 
 /* An index that is left out is `none`. */
-static inline gint64 json_index(const struct json *j, const char *key, gint64 none)
+static inline gint64 strict_json_index(const struct strict_json *j, const char *key, gint64 none)
 {
-    return json_get(j, key) ? json_integer(j, key) : none;
+    return strict_json_get(j, key) ? strict_json_integer(j, key) : none;
 }
 
-static inline const char *json_string_of(const struct json *j, const char *key)
+static inline const char *strict_json_string_of(const struct strict_json *j, const char *key)
 {
-    const struct json *x = json_get(j, key);
+    const struct strict_json *x = strict_json_get(j, key);
     return x && x->kind == '"' ? x->text : NULL;
 }
 
