@@ -101,6 +101,8 @@ void build_begin(struct build *b, const struct shape *shape, const char *mode, s
         b->layer_shapes[i] = layer_shape(model, i);
     fill_tables(shape, mode, &plan->t);
     plan->optimizer = shape->optimizer;
+    plan->ini = tables_intern(&plan->t, model->ini);
+    plan->override = model->override;
     fill_rows(shape, plan);
 }
 

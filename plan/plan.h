@@ -27,6 +27,7 @@
 #include <stddef.h>
 
 #include "plan/cost.h"
+#include "plan/model.h"
 #include "plan/op.h"
 
 enum value_class {
@@ -113,6 +114,8 @@ struct plan {
     uint32_t n_micro;    /* micro-batches of a step, at least 1 */
     uint32_t *micro_rows; /* [rank * n_micro + micro]: samples; chunk_size's rule within the rank's */
     uint8_t optimizer;   /* enum optimizer */
+    const char *ini;     /* the model as model_parse takes it, in t.strings; NULL: nobody said */
+    struct model_override override;
     uint32_t *order;     /* sealed: a topological order of the ops, members of a gang adjacent */
     /* sealed: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of the op's rank up to which ops come
      * before it by a path of ops of that rank; 0: none.  On its own lane it is its own place. */

@@ -1,0 +1,360 @@
+#include <math.h>
+#include <string.h>
+
+#include "plan/fields.h"
+#include "plan/mode.h"
+#include "plan/plan.h"
+
+#define SCHEMA "parprof.plan/1"
+
+struct reader {
+    struct json *j;
+    struct plan *plan;
+    GArray *layers, *params, *buckets;   /* struct layer_row, param_row, bucket_row */
+    GArray *members, *closers;           /* uint32_t: members of the buckets; const char *: who closed each */
+    GArray *samples, *micro, *share;     /* uint32_t, uint32_t, double */
+    GArray *accesses, *deps;             /* of the op that is being read: struct access, uint32_t */
+    uint32_t n_micro;                    /* that ops speak of */
+    bool schema, optimizer, collectives; /* whether the file has them */
+};
+
+static const struct field no_fields[] = {{0}};
+
+/* A key that is no field: the row's number, which must be its place, or one that we do not know. */
+static void read_other(struct reader *r, const char *key, const char *number, uint32_t place)
+{
+    if (strcmp(key, number)) {
+        json_skip(r->j);
+        return;
+    }
+    uint32_t says = json_u32(r->j, 0, UINT32_MAX);
+    if (says != place)
+        json_fail(r->j, "row %u says that it is %s %u; rows stand in order", place, number, says);
+}
+
+/* A row of fields and no more.  Whether it is there and whole. */
+static bool read_row(struct reader *r, const struct field *fields, const char *number, uint32_t place, void *row)
+{
+    uint32_t seen = 0;
+    fields_clear(fields, row);
+    json_object(r->j);
+    for (const char *key; (key = json_key(r->j));)
+        if (!fields_read(fields, key, r->j, &r->plan->t, row, &seen))
+            read_other(r, key, number, place);
+    fields_done(fields, r->j, seen);
+    return !json_bad(r->j);
+}
+
+static void read_rows(struct reader *r, void (*read)(struct reader *, uint32_t place))
+{
+    json_array(r->j);
+    for (uint32_t place = 0; json_element(r->j); place++)
+        read(r, place);
+}
+
+static void read_numbers(struct json *j, GArray *out)
+{
+    json_array(j);
+    while (json_element(j)) {
+        uint32_t x = json_u32(j, 0, UINT32_MAX);
+        g_array_append_val(out, x);
+    }
+}
+
+/* --- options */
+
+static void read_optimizer(struct reader *r)
+{
+    const char *name = json_text(r->j);
+    unsigned i = 0;
+    while (i < OPTIMIZERS && strcmp(name, optimizer_name(i)))
+        i++;
+    if (i == OPTIMIZERS)
+        json_fail(r->j, "there is no optimizer \"%s\"", name);
+    r->plan->optimizer = (uint8_t)i;
+    r->optimizer = true;
+}
+
+static void read_share(struct reader *r)
+{
+    json_array(r->j);
+    while (json_element(r->j)) {
+        double x = json_number(r->j);
+        if (x < 0 || x > 1)
+            json_fail(r->j, "a rank's share of the samples is %g, it should be from 0 to 1", x);
+        g_array_append_val(r->share, x);
+    }
+}
+
+static const char *read_name(struct reader *r)
+{
+    if (json_peek(r->j) != JSON_NULL)
+        return tables_intern(&r->plan->t, json_text(r->j));
+    json_skip(r->j);
+    return NULL;
+}
+
+static void read_options(struct reader *r)
+{
+    json_object(r->j);
+    for (const char *key; (key = json_key(r->j));)
+        if (!strcmp(key, "mode"))
+            r->plan->t.mode = read_name(r);
+        else if (!strcmp(key, "ranks"))
+            r->plan->t.n_ranks = json_u32(r->j, 1, PLAN_RANKS_MAX);
+        else if (!strcmp(key, "optimizer"))
+            read_optimizer(r);
+        else if (!strcmp(key, "samples"))
+            read_numbers(r->j, r->samples);
+        else if (!strcmp(key, "micro_samples"))
+            read_numbers(r->j, r->micro);
+        else if (!strcmp(key, "share"))
+            read_share(r);
+        else
+            json_skip(r->j);
+}
+
+/* --- tables */
+
+static void read_layer(struct reader *r, uint32_t place)
+{
+    struct layer_row row = {0};
+    if (read_row(r, layer_fields, "index", place, &row))
+        g_array_append_val(r->layers, row);
+    if (r->layers->len >= LAYER_NONE)
+        json_fail(r->j, "more than %u layers", LAYER_NONE - 1);
+}
+
+static void read_param(struct reader *r, uint32_t place)
+{
+    struct param_row row;
+    if (read_row(r, param_fields, "index", place, &row))
+        g_array_append_val(r->params, row);
+}
+
+static void read_override(struct reader *r)
+{
+    struct model_override *over = &r->plan->override;
+    uint32_t seen;
+    json_object(r->j);
+    for (const char *key; (key = json_key(r->j));)
+        if (!strcmp(key, "dtype")) {
+            const char *name = json_text(r->j);
+            over->dtype = strcmp(name, dtype_name(DTYPE_F64)) ? DTYPE_F32 : DTYPE_F64;
+            if (strcmp(name, dtype_name(over->dtype)))
+                json_fail(r->j, "there is no dtype \"%s\", write f32 or f64", name);
+        } else if (!fields_read(override_fields, key, r->j, &r->plan->t, over, &seen))
+            json_skip(r->j);
+}
+
+static void read_model(struct reader *r)
+{
+    json_object(r->j);
+    for (const char *key; (key = json_key(r->j));)
+        if (!strcmp(key, "name"))
+            r->plan->t.model = read_name(r);
+        else if (!strcmp(key, "ini"))
+            r->plan->ini = read_name(r);
+        else if (!strcmp(key, "override"))
+            read_override(r);
+        else if (!strcmp(key, "layers"))
+            read_rows(r, read_layer);
+        else if (!strcmp(key, "params"))
+            read_rows(r, read_param);
+        else
+            json_skip(r->j);
+}
+
+static void read_bucket(struct reader *r, uint32_t place)
+{
+    struct bucket_row row = {.first_param = r->members->len, .closed_by = OP_NONE};
+    const char *closer = NULL;
+    json_object(r->j);
+    for (const char *key; (key = json_key(r->j));)
+        if (!strcmp(key, "bytes"))
+            row.bytes = json_u64(r->j, FIELD_BYTES_MAX);
+        else if (!strcmp(key, "params"))
+            read_numbers(r->j, r->members);
+        else if (!strcmp(key, "closed_by"))
+            closer = read_name(r);
+        else
+            read_other(r, key, "index", place);
+    row.n_params = r->members->len - row.first_param;
+    if (row.n_params == 0)
+        json_fail(r->j, "bucket %u holds no parameters", place);
+    g_array_append_val(r->buckets, row);
+    g_array_append_val(r->closers, closer);
+}
+
+static void read_lane(struct reader *r, uint32_t place)
+{
+    struct lane lane = {0};
+    if (read_row(r, lane_fields, "lane", place, &lane))
+        plan_add_lane(r->plan, &lane);
+}
+
+static void add_value(struct reader *r, uint32_t place, const struct value *v)
+{
+    struct plan *plan = r->plan;
+    if (v->root == OP_NONE && (v->cls >= VALUE_CLASSES || v->rank == OP_NONE))
+        json_fail(r->j, "value %u has no class or no rank; it is no view, so it needs both", place);
+    else if (v->root == OP_NONE)
+        plan_add_value(plan, v);
+    else if (v->root >= plan->n_values || plan->values[v->root].root != v->root)
+        json_fail(r->j, "value %u is a view of %u, which is no root that stands before it", place, v->root);
+    else if (v->offset > plan->values[v->root].bytes || v->bytes > plan->values[v->root].bytes - v->offset)
+        json_fail(r->j, "value %u lies outside its root", place);
+    else
+        plan_add_view(plan, v->root, v->offset, v->bytes);
+}
+
+static void read_value(struct reader *r, uint32_t place)
+{
+    struct value v = {0};
+    uint32_t seen = 0;
+    fields_clear(value_fields, &v);
+    json_object(r->j);
+    for (const char *key; (key = json_key(r->j));)
+        if (!strcmp(key, "live_in"))
+            v.flags |= json_bool(r->j) ? VALUE_LIVE_IN : 0;
+        else if (!strcmp(key, "live_out"))
+            v.flags |= json_bool(r->j) ? VALUE_LIVE_OUT : 0;
+        else if (!fields_read(value_fields, key, r->j, &r->plan->t, &v, &seen))
+            read_other(r, key, "value", place);
+    fields_done(value_fields, r->j, seen);
+    if (!json_bad(r->j))
+        add_value(r, place, &v);
+}
+
+static void read_gemm(struct reader *r, struct gemm *g)
+{
+    uint32_t *const parts[] = {&g->m, &g->n, &g->k, &g->batch};
+    unsigned n = 0;
+    for (json_array(r->j); json_element(r->j); n++) {
+        uint32_t x = json_u32(r->j, 0, UINT32_MAX);
+        if (n < G_N_ELEMENTS(parts))
+            *parts[n] = x;
+    }
+    if (n != G_N_ELEMENTS(parts))
+        json_fail(r->j, "a matrix product has m, n, k and how many, not %u numbers", n);
+}
+
+static void read_gemms(struct reader *r, struct cost_key *key)
+{
+    unsigned n = 0;
+    for (json_array(r->j); json_element(r->j); n++)
+        if (n < COST_GEMMS)
+            read_gemm(r, &key->gemms[n]);
+        else
+            json_fail(r->j, "more than %u matrix products in one op", COST_GEMMS);
+}
+
+static void read_cost(struct reader *r, uint32_t place)
+{
+    struct cost_key cost = {0};
+    uint32_t seen = 0, same;
+    fields_clear(cost_fields, &cost);
+    json_object(r->j);
+    for (const char *key; (key = json_key(r->j));)
+        if (!strcmp(key, "gemms"))
+            read_gemms(r, &cost);
+        else if (!fields_read(cost_fields, key, r->j, &r->plan->t, &cost, &seen))
+            read_other(r, key, "cost", place);
+    fields_done(cost_fields, r->j, seen);
+    if (cost.members < 1 || cost.nodes > cost.members)
+        json_fail(r->j, "cost %u is of %u members on %u nodes", place, cost.members, cost.nodes);
+    if (!json_bad(r->j) && (same = plan_add_cost(r->plan, &cost)) != place)
+        json_fail(r->j, "cost %u equals cost %u, leave one out", place, same);
+}
+
+static void read_gang(struct reader *r, uint32_t place)
+{
+    struct gang gang = {0};
+    if (read_row(r, gang_fields, "gang", place, &gang))
+        plan_add_gang(r->plan, gang.shift);
+}
+
+/* [value, "r", "w" or "rw"] */
+static void read_access(struct reader *r)
+{
+    struct access a = {0};
+    unsigned n = 0;
+    for (json_array(r->j); json_element(r->j); n++)
+        if (n == 0)
+            a.value = json_u32(r->j, 0, UINT32_MAX);
+        else if (n == 1) {
+            const char *mode = json_text(r->j);
+            a.mode = !strcmp(mode, "r")    ? ACCESS_READ
+                     : !strcmp(mode, "w")  ? ACCESS_WRITE
+                     : !strcmp(mode, "rw") ? ACCESS_UPDATE
+                                           : 0;
+        }
+    if (n != 2 || !a.mode)
+        json_fail(r->j, "an access is not [value, \"r\", \"w\" or \"rw\"]");
+    g_array_append_val(r->accesses, a);
+}
+
+static void add_op(struct reader *r, const struct op *op)
+{
+    struct plan *plan = r->plan;
+    plan_add_op(plan, op->lane, &op->tag, op->cost);
+    for (guint i = 0; i < r->accesses->len; i++) {
+        const struct access *a = &g_array_index(r->accesses, struct access, i);
+        plan_access(plan, a->value, a->mode);
+    }
+    for (guint i = 0; i < r->deps->len; i++)
+        plan_dep(plan, g_array_index(r->deps, uint32_t, i));
+    if (op->tag.coll != OP_NONE && !r->collectives)
+        plan->n_colls = MAX(plan->n_colls, op->tag.coll + 1);
+    r->n_micro = MAX(r->n_micro, op->tag.micro);
+}
+
+static void read_op(struct reader *r, uint32_t place)
+{
+    struct op op = {0};
+    uint32_t seen_tag = 0, seen = 0;
+    g_array_set_size(r->accesses, 0);
+    g_array_set_size(r->deps, 0);
+    fields_clear(tag_fields, &op.tag);
+    json_object(r->j);
+    for (const char *key; (key = json_key(r->j));)
+        if (!strcmp(key, "access"))
+            for (json_array(r->j); json_element(r->j);)
+                read_access(r);
+        else if (!strcmp(key, "deps"))
+            read_numbers(r->j, r->deps);
+        else if (!fields_read(tag_fields, key, r->j, &r->plan->t, &op.tag, &seen_tag) &&
+                 !fields_read(op_fields, key, r->j, &r->plan->t, &op, &seen))
+            read_other(r, key, "op", place);
+    fields_done(tag_fields, r->j, seen_tag);
+    fields_done(op_fields, r->j, seen);
+    if (!json_bad(r->j))
+        add_op(r, &op);
+}
+
+/* --- what only the whole can tell */
+
+static void *take(GArray **array, uint32_t *n)
+{
+    *n = (*array)->len;
+    void *rows = g_array_free(*array, (*array)->len == 0);
+    *array = NULL;
+    return rows;
+}
+
+static void settle_params(struct reader *r)
+{
+    struct tables *t = &r->plan->t;
+    uint32_t at = 0;
+    t->layers = take(&r->layers, &t->n_layers);
+    t->params = take(&r->params, &t->n_params);
+    for (uint32_t i = 0; i < t->n_layers; i++) {
+        t->layers[i].first_param = at;
+        while (at < t->n_params && t->params[at].layer == i)
+            at++;
+        t->layers[i].n_params = at - t->layers[i].first_param;
+    }
+    if (at < t->n_params)
+        json_fail(r->j, "parameter %u is of layer %u, but they stand in the order of the %u layers", at,
+                  t->params[at].layer, t->n_layers);
+}
