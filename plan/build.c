@@ -1,6 +1,5 @@
 #include "plan/build.h"
 
-#define RANKS_MAX 4096 /* a ring's hops and chunks are numbered in 16 bits */
 
 /* The values of a layer, as they follow each other. */
 static const uint8_t layer_values[] = {VALUE_WEIGHT, VALUE_GRAD,   VALUE_ACT,     VALUE_SAVED,
@@ -29,8 +28,8 @@ static uint32_t most_samples(const struct model *model)
 bool build_check(const struct shape *shape, GError **error)
 {
     g_autofree char *what = NULL;
-    if (shape->ranks < 1 || shape->ranks > RANKS_MAX)
-        what = g_strdup_printf("--ranks %u is out of range, give 1 to %u", shape->ranks, RANKS_MAX);
+    if (shape->ranks < 1 || shape->ranks > PLAN_RANKS_MAX)
+        what = g_strdup_printf("--ranks %u is out of range, give 1 to %u", shape->ranks, PLAN_RANKS_MAX);
     else if (shape->batch < shape->ranks)
         what = g_strdup_printf("--batch %u is less than a sample a rank, give at least %u or fewer --ranks",
                                shape->batch, shape->ranks);

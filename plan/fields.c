@@ -136,17 +136,31 @@ void fields_done(const struct field *fields, struct json *j, uint32_t seen)
 
 /* --- the rows */
 
-#define MUST(key, row, member, type)               {key, offsetof(struct row, member), FIELD_##type, true}
-#define NAME(key, row, member, name, names)        {key, offsetof(struct row, member), FIELD_NAME, true, 0, names, name}
-#define MAYBE(key, row, member, type, none)        {key, offsetof(struct row, member), FIELD_##type, false, none}
-#define MAYBE_NAME(key, row, member, name, names)  {key, offsetof(struct row, member), FIELD_NAME, false, 0, names, name}
+#define MUST(key, row, member, type)                                                                         \
+    {                                                                                                        \
+        key, offsetof(struct row, member), FIELD_##type, true                                                \
+    }
+#define NAME(key, row, member, name, names)                                                                  \
+    {                                                                                                        \
+        key, offsetof(struct row, member), FIELD_NAME, true, 0, names, name                                  \
+    }
+#define MAYBE(key, row, member, type, none)                                                                  \
+    {                                                                                                        \
+        key, offsetof(struct row, member), FIELD_##type, false, none                                         \
+    }
+#define MAYBE_NAME(key, row, member, name, names)                                                            \
+    {                                                                                                        \
+        key, offsetof(struct row, member), FIELD_NAME, false, 0, names, name                                 \
+    }
 
 const struct field layer_fields[] = {
     MUST("name", layer_row, name, TEXT), MUST("block", layer_row, block, TEXT), {0}};
 
-const struct field param_fields[] = {MUST("name", param_row, name, TEXT), MUST("bytes", param_row, bytes, BYTES),
+const struct field param_fields[] = {MUST("name", param_row, name, TEXT),
+                                     MUST("bytes", param_row, bytes, BYTES),
                                      MUST("layer", param_row, layer, U32),
-                                     MAYBE("bucket", param_row, bucket, U32, OP_NONE), {0}};
+                                     MAYBE("bucket", param_row, bucket, U32, OP_NONE),
+                                     {0}};
 
 const struct field lane_fields[] = {MUST("name", lane, name, TEXT),
                                     NAME("class", lane, cls, lane_class_name, LANE_CLASSES),

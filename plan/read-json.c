@@ -18,8 +18,6 @@ struct reader {
     bool schema, optimizer, collectives; /* whether the file has them */
 };
 
-static const struct field no_fields[] = {{0}};
-
 /* A key that is no field: the row's number, which must be its place, or one that we do not know. */
 static void read_other(struct reader *r, const char *key, const char *number, uint32_t place)
 {
@@ -33,7 +31,8 @@ static void read_other(struct reader *r, const char *key, const char *number, ui
 }
 
 /* A row of fields and no more.  Whether it is there and whole. */
-static bool read_row(struct reader *r, const struct field *fields, const char *number, uint32_t place, void *row)
+static bool read_row(struct reader *r, const struct field *fields, const char *number, uint32_t place,
+                     void *row)
 {
     uint32_t seen = 0;
     fields_clear(fields, row);
@@ -357,4 +356,233 @@ static void settle_params(struct reader *r)
     if (at < t->n_params)
         json_fail(r->j, "parameter %u is of layer %u, but they stand in the order of the %u layers", at,
                   t->params[at].layer, t->n_layers);
+}
+
+/* Each parameter is in the bucket that it names, and nowhere else. */
+static void settle_bucket(struct reader *r, uint32_t i, uint32_t *listed)
+{
+    struct tables *t = &r->plan->t;
+    struct bucket_row *b = &t->buckets[i];
+    const char *closer = g_array_index(r->closers, const char *, i);
+    uint64_t bytes = 0;
+    for (uint32_t k = b->first_param; k < b->first_param + b->n_params; k++) {
+        uint32_t param = g_array_index(r->members, uint32_t, k);
+        if (param >= t->n_params || t->params[param].bucket != i || listed[param]++) {
+            json_fail(r->j,
+                      "bucket %u lists parameter %u, which is not there, in another bucket or listed twice",
+                      i, param);
+            return;
+        }
+        t->bucket_params[k] = param;
+        bytes += t->params[param].bytes;
+        if (closer && !strcmp(closer, t->params[param].name))
+            b->closed_by = param;
+    }
+    if (bytes != b->bytes)
+        json_fail(r->j, "bucket %u is of another size than its parameters", i);
+    if (closer && b->closed_by == OP_NONE)
+        json_fail(r->j, "bucket %u is closed by \"%s\", which it does not hold", i, closer);
+}
+
+static void settle_buckets(struct reader *r)
+{
+    struct tables *t = &r->plan->t;
+    uint32_t in_buckets = 0;
+    g_autofree uint32_t *listed = g_new0(uint32_t, (gsize)t->n_params + 1);
+    t->buckets = take(&r->buckets, &t->n_buckets);
+    /* Tables are copied with room for every parameter. */
+    t->bucket_params = g_new0(uint32_t, (gsize)t->n_params + 1);
+    for (uint32_t i = 0; i < t->n_buckets && !json_bad(r->j); i++)
+        settle_bucket(r, i, listed);
+    for (uint32_t i = 0; i < t->n_params; i++)
+        in_buckets += t->params[i].bucket != OP_NONE;
+    if (in_buckets != r->members->len)
+        json_fail(r->j, "%u parameters name a bucket, but the buckets list %u", in_buckets, r->members->len);
+}
+
+static void settle_lanes(struct reader *r)
+{
+    const struct tables *t = &r->plan->t;
+    g_autofree uint32_t *lanes = g_new0(uint32_t, (gsize)t->n_ranks + 1);
+    for (uint32_t i = 0; i < t->n_lanes; i++) {
+        const struct lane *l = &t->lanes[i];
+        if (l->rank >= t->n_ranks || l->device >= t->n_ranks || l->node >= t->n_ranks ||
+            (l->peer != OP_NONE && l->peer >= t->n_ranks))
+            json_fail(r->j, "lane %u is of rank %u, device %u and node %u, but there are %u ranks", i,
+                      l->rank, l->device, l->node, t->n_ranks);
+        else if (++lanes[l->rank] > PLAN_RANK_LANES_MAX)
+            json_fail(r->j, "rank %u has more than %u lanes", l->rank, PLAN_RANK_LANES_MAX);
+    }
+}
+
+/* Version 0.1 did not write them: chunk_size's rule made them. */
+static void derive_micro(struct reader *r)
+{
+    const uint64_t n = (uint64_t)r->n_micro + 1;
+    /* Each has an op of each rank. */
+    if (n > 1 && n * r->samples->len > r->plan->n_ops) {
+        json_fail(r->j, "micro-batch %u, but there are not so many ops", r->n_micro);
+        return;
+    }
+    for (guint i = 0; i < r->samples->len; i++)
+        for (uint32_t m = 0; m < n; m++) {
+            uint32_t rows = chunk_size(g_array_index(r->samples, uint32_t, i), (uint32_t)n, m);
+            g_array_append_val(r->micro, rows);
+        }
+}
+
+static void check_micro(struct reader *r)
+{
+    const struct plan *plan = r->plan;
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < plan->t.n_ranks; i++) {
+        uint64_t sum = 0;
+        for (uint32_t m = 0; m < plan->n_micro; m++)
+            sum += plan->micro_rows[(gsize)i * plan->n_micro + m];
+        if (sum != plan->rank_rows[i])
+            json_fail(r->j, "rank %u has %u samples, but its micro-batches have others", i,
+                      plan->rank_rows[i]);
+        all += sum;
+    }
+    if (all > INT32_MAX)
+        json_fail(r->j, "more than %d samples", INT32_MAX);
+}
+
+/* All of them are there, or none: only engines that execute ask. */
+static void settle_ranks(struct reader *r)
+{
+    struct plan *plan = r->plan;
+    const uint32_t ranks = plan->t.n_ranks;
+    uint32_t n, n_rows;
+    if (r->samples->len == 0 && r->share->len == 0 && r->micro->len == 0) {
+        plan->n_micro = 1;
+        return;
+    }
+    if (r->micro->len == 0)
+        derive_micro(r);
+    if (json_bad(r->j) || r->samples->len != ranks || r->share->len != ranks || r->micro->len % ranks) {
+        json_fail(r->j, "samples, micro_samples and share are not a number for each of %u ranks", ranks);
+        return;
+    }
+    plan->rank_share = take(&r->share, &n);
+    plan->rank_rows = take(&r->samples, &n);
+    plan->micro_rows = take(&r->micro, &n_rows);
+    plan->n_micro = n_rows / ranks;
+    check_micro(r);
+}
+
+/* Version 0.1 did not write it, but the costs of its steps say it. */
+static void settle_optimizer(struct reader *r)
+{
+    for (uint32_t i = 0; i < r->plan->n_costs && !r->optimizer; i++)
+        for (unsigned k = 0; k < OPTIMIZERS; k++)
+            if (r->plan->costs[i].kind == OP_OPTIM && !strcmp(r->plan->costs[i].shape, optimizer_name(k)))
+                r->plan->optimizer = (uint8_t)k;
+}
+
+static void settle(struct reader *r)
+{
+    if (!json_bad(r->j) && (!r->schema || r->plan->t.n_ranks == 0 || r->plan->n_ops == 0))
+        json_fail(r->j, "%s; write one with parprof plan --format json",
+                  r->schema ? "a plan without ranks or ops" : "this is no plan");
+    if (json_cut(r->j))
+        json_fail(r->j, "this is not all of a plan");
+    void (*const steps[])(struct reader *) = {settle_params, settle_buckets, settle_lanes, settle_ranks,
+                                              settle_optimizer};
+    for (unsigned i = 0; i < G_N_ELEMENTS(steps) && !json_bad(r->j); i++)
+        steps[i](r);
+}
+
+/* --- the model */
+
+/* Of version 0.1, which wrote the name alone: the built-in one, with either dtype, if the plan agrees. */
+static struct model *guess_model(const struct plan *plan)
+{
+    g_auto(GStrv) names = model_list();
+    if (!plan->t.model || !g_strv_contains((const char *const *)names, plan->t.model))
+        return NULL;
+    for (unsigned dtype = DTYPE_F32; dtype <= DTYPE_F64; dtype++) {
+        const struct model_override over = {.dtype = (uint8_t)dtype};
+        struct model *model = model_load(plan->t.model, &over, NULL);
+        if (model && plan_check_model(plan, model, NULL))
+            return model;
+        model_free(model);
+    }
+    return NULL;
+}
+
+static bool remake_model(struct reader *r, const char *name, struct model **model)
+{
+    const struct plan *plan = r->plan;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *file = g_strdup_printf("%s: the model", name);
+    if (!plan->ini) {
+        *model = guess_model(plan);
+        return true;
+    }
+    *model = model_parse(plan->ini, file, &plan->override, &error);
+    if (*model && plan_check_model(plan, *model, &error))
+        return true;
+    g_clear_pointer(model, model_free);
+    json_fail(r->j, "%s", error->message);
+    return false;
+}
+
+static void read_plan(struct reader *r)
+{
+    struct json *j = r->j;
+    json_object(j);
+    for (const char *key; (key = json_key(j));)
+        if (!strcmp(key, "schema")) {
+            const char *schema = json_text(j);
+            if (strcmp(schema, SCHEMA))
+                json_fail(j, "schema \"%s\", but this program reads " SCHEMA, schema);
+            r->schema = true;
+        } else if (!strcmp(key, "options"))
+            read_options(r);
+        else if (!strcmp(key, "model"))
+            read_model(r);
+        else if (!strcmp(key, "buckets"))
+            read_rows(r, read_bucket);
+        else if (!strcmp(key, "lanes"))
+            read_rows(r, read_lane);
+        else if (!strcmp(key, "values"))
+            read_rows(r, read_value);
+        else if (!strcmp(key, "costs"))
+            read_rows(r, read_cost);
+        else if (!strcmp(key, "gangs"))
+            read_rows(r, read_gang);
+        else if (!strcmp(key, "collectives")) {
+            r->plan->n_colls = json_u32(j, 0, UINT32_MAX);
+            r->collectives = true;
+        } else if (!strcmp(key, "ops"))
+            read_rows(r, read_op);
+        else
+            json_skip(j);
+}
+
+bool plan_read_json(const char *text, size_t n, const char *name, struct plan *plan, struct model **model,
+                    GError **error)
+{
+    struct reader r = {.j = json_open(text, n, name), .plan = plan};
+    GArray **const arrays[] = {&r.layers,  &r.params, &r.buckets, &r.members,  &r.closers,
+                               &r.samples, &r.micro,  &r.share,   &r.accesses, &r.deps};
+    const guint sizes[] = {sizeof(struct layer_row), sizeof(struct param_row), sizeof(struct bucket_row),
+                           sizeof(uint32_t),         sizeof(const char *),     sizeof(uint32_t),
+                           sizeof(uint32_t),         sizeof(double),           sizeof(struct access),
+                           sizeof(uint32_t)};
+    for (unsigned i = 0; i < G_N_ELEMENTS(arrays); i++)
+        *arrays[i] = g_array_new(FALSE, FALSE, sizes[i]);
+    *model = NULL;
+    plan_init(plan);
+    read_plan(&r);
+    settle(&r);
+    bool ok = !json_bad(r.j) && remake_model(&r, name, model);
+    for (unsigned i = 0; i < G_N_ELEMENTS(arrays); i++)
+        if (*arrays[i])
+            g_array_free(*arrays[i], TRUE);
+    json_close(r.j, ok ? NULL : error);
+    if (!ok)
+        plan_release(plan);
+    return ok;
 }
