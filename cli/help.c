@@ -4,11 +4,13 @@
 #include "cli/cli.h"
 #include "config.h"
 
-static const char about[] = "Timelines of parallel training: predicts them, runs them, measures what communication hides, "
-                            "draws them.";
-static const char sweeping[] =
-    "With sweep, an option may have several values: with commas (1,5,25), as a range (1..8; 10..100+10 in steps, "
-    "1..64*2 by a factor), or given again. Every combination is a point: simulated ones run on all cores, real ones one by one.";
+static const char about[] =
+    "Timelines of parallel training: predicts them, runs them, measures what communication hides, "
+    "draws them.";
+static const char sweeping[] = "With sweep, an option may have several values: with commas (1,5,25), as a "
+                               "range (1..8; 10..100+10 in steps, "
+                               "1..64*2 by a factor), or given again. Every combination is a point: "
+                               "simulated ones run on all cores, real ones one by one.";
 
 static const struct {
     int status;
@@ -34,7 +36,8 @@ static const struct {
     const char *name, *text;
 } variables[] = {
     {"OPENBLAS_CORETYPE", "as of OpenBLAS, whose kernels real runs use; threads are parprof's own"},
-    {"PARPROF_JITTER", "a seed: CPU lanes are delayed at random, so that a missing dependency becomes a wrong number"},
+    {"PARPROF_JITTER",
+     "a seed: CPU lanes are delayed at random, so that a missing dependency becomes a wrong number"},
     {"PARPROF_POISON", "1: memory that is not live is filled with NaN before every step"},
 };
 
@@ -67,7 +70,8 @@ static char *option_form(const struct option_spec *spec)
 /* An option that belongs to one backend, or mode, says so. */
 static char *option_meaning(const struct option_spec *spec)
 {
-    return g_strdup_printf("%s%s%s", *spec->backends ? spec->backends : "", *spec->backends ? ": " : "", spec->help);
+    return g_strdup_printf("%s%s%s", *spec->backends ? spec->backends : "", *spec->backends ? ": " : "",
+                           spec->help);
 }
 
 static void help_option(GString *out, const struct option_spec *spec)
@@ -115,10 +119,12 @@ char *help_text(const char *command)
         g_string_append_printf(out, "  %-8s %s\n", commands[c]->name, commands[c]->summary);
     for (const struct option_section *s = option_sections; s->title; s++)
         help_section(out, s, command);
-    g_string_append_printf(out, "\nGeneral\n  -h, --help%24s\n      --version%20s\n\n", "this", "the program's version");
+    g_string_append_printf(out, "\nGeneral\n  -h, --help%24s\n      --version%20s\n\n", "this",
+                           "the program's version");
     if (!command || !strcmp(command, command_sweep.name))
         wrap(out, sweeping, 0, 118);
-    g_string_append(out, "MB means MiB, as in PyTorch. 'parprof list' says what names there are.\nExit status:");
+    g_string_append(out,
+                    "MB means MiB, as in PyTorch. 'parprof list' says what names there are.\nExit status:");
     for (unsigned i = 0; i < G_N_ELEMENTS(statuses); i++)
         g_string_append_printf(out, "%s %d %s", i ? ";" : "", statuses[i].status, statuses[i].text);
     g_string_append(out, ".\n");
@@ -173,7 +179,8 @@ static void man_options(GString *out)
 
 static void manual(GString *out)
 {
-    g_string_append_printf(out, ".\\\" Made by 'parprof help man'.\n.TH PARPROF 1 \"\" \"parprof %s\"\n", PACKAGE_VERSION);
+    g_string_append_printf(out, ".\\\" Made by 'parprof help man'.\n.TH PARPROF 1 \"\" \"parprof %s\"\n",
+                           PACKAGE_VERSION);
     g_string_append(out, ".SH NAME\nparprof \\- timelines of parallel training\n.SH SYNOPSIS\n");
     for (unsigned c = 0; commands[c]; c++) {
         g_string_append_printf(out, "%s\\fBparprof\\fR %s [option...] ", c ? ".br\n" : "",
@@ -186,7 +193,8 @@ static void manual(GString *out)
     g_string_append(out, "\n.SH COMMANDS\n");
     for (unsigned c = 0; commands[c]; c++)
         roff_item(out, commands[c]->name, "", commands[c]->summary);
-    g_string_append(out, ".SH OPTIONS\nMB means MiB, as in PyTorch. \\fBparprof list\\fR says what names there are.\n");
+    g_string_append(
+        out, ".SH OPTIONS\nMB means MiB, as in PyTorch. \\fBparprof list\\fR says what names there are.\n");
     man_options(out);
     g_string_append(out, ".SH SWEEPS\n");
     roff(out, sweeping);
@@ -207,24 +215,32 @@ static void manual(GString *out)
 /* Names come from the program as it is installed; an option's words are the first words of its help. */
 static void completion(GString *out)
 {
-    g_string_append(out, "# Made by 'parprof help bash'.\n"
-                         "_parprof() {\n"
-                         "    local word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} command=run words\n"
-                         "    [[ $word == = ]] && word= || [[ $option == = ]] && option=${COMP_WORDS[COMP_CWORD - 2]}\n"
-                         "    [[ $COMP_CWORD -gt 1 && ${COMP_WORDS[1]} != -* ]] && command=${COMP_WORDS[1]}\n"
-                         "    case $option in\n");
+    g_string_append(
+        out,
+        "# Made by 'parprof help bash'.\n"
+        "_parprof() {\n"
+        "    local word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} command=run words\n"
+        "    [[ $word == = ]] && word= || [[ $option == = ]] && option=${COMP_WORDS[COMP_CWORD - 2]}\n"
+        "    [[ $COMP_CWORD -gt 1 && ${COMP_WORDS[1]} != -* ]] && command=${COMP_WORDS[1]}\n"
+        "    case $option in\n");
     static const struct {
         enum option_id id;
         const char *section;
-    } named[] = {{OPTION_MODE, "modes"},       {OPTION_BACKEND, "backends"}, {OPTION_MODEL, "models"},
-                 {OPTION_CLUSTER, "clusters"}, {OPTION_FIGURE, "figures"}};
+    } named[] = {{OPTION_MODE, "modes"},
+                 {OPTION_BACKEND, "backends"},
+                 {OPTION_MODEL, "models"},
+                 {OPTION_CLUSTER, "clusters"},
+                 {OPTION_FIGURE, "figures"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(named); i++)
-        g_string_append_printf(out, "    --%s) words=$(parprof list | awk '/^[a-z]/ { on = $1 == \"%s\" } /^ / && on { print $1 }') ;;\n",
+        g_string_append_printf(out,
+                               "    --%s) words=$(parprof list | awk '/^[a-z]/ { on = $1 == \"%s\" } /^ / && "
+                               "on { print $1 }') ;;\n",
                                option_name(named[i].id), named[i].section);
-    g_string_append(out, "    --*) case $word in -*) ;; *) COMPREPLY=($(compgen -f -- \"$word\")) ;; esac ;;\n"
-                         "    esac\n"
-                         "    if [[ -z $words && ( $word == -* || $COMP_CWORD -eq 1 ) ]]; then\n"
-                         "        case $command in\n");
+    g_string_append(out,
+                    "    --*) case $word in -*) ;; *) COMPREPLY=($(compgen -f -- \"$word\")) ;; esac ;;\n"
+                    "    esac\n"
+                    "    if [[ -z $words && ( $word == -* || $COMP_CWORD -eq 1 ) ]]; then\n"
+                    "        case $command in\n");
     for (unsigned c = 0; commands[c]; c++) {
         g_string_append_printf(out, "        %s) words='--help", commands[c]->name);
         for (unsigned i = 0; i < N_OPTIONS; i++)
@@ -262,5 +278,9 @@ static bool help_command(const struct options *o, int *status, GError **error)
     return true;
 }
 
-const struct command command_help = {"help", "this; 'help man' is the manual page, 'help bash' completion for bash",
-                                     help_command, "[COMMAND|man|bash]", 0, 1};
+const struct command command_help = {"help",
+                                     "this; 'help man' is the manual page, 'help bash' completion for bash",
+                                     help_command,
+                                     "[COMMAND|man|bash]",
+                                     0,
+                                     1};

@@ -23,7 +23,7 @@ const struct option_spec option_specs[N_OPTIONS] = {
 /* A heading takes no number of its own: the option after it has the same. */
 enum {
 #define SECTION(id, title) FIRST_##id, BEFORE_##id = FIRST_##id - 1,
-#define OPTION(id, ...) PLACE_##id,
+#define OPTION(id, ...)    PLACE_##id,
 #include "cli/options.def"
 #undef OPTION
 #undef SECTION
@@ -78,7 +78,8 @@ static bool parse_number(const struct option_spec *spec, const char *text, doubl
 static const struct option_spec *find(const char *option)
 {
     for (unsigned i = 0; i < N_OPTIONS; i++)
-        if (option[1] == '-' ? !strcmp(option_specs[i].name, option + 2) : option_specs[i].letter == option[1])
+        if (option[1] == '-' ? !strcmp(option_specs[i].name, option + 2)
+                             : option_specs[i].letter == option[1])
             return &option_specs[i];
     return NULL;
 }
@@ -125,8 +126,8 @@ static GOptionContext *context_new(struct options *o)
     GOptionContext *context = g_option_context_new(NULL);
     GOptionGroup *group = g_option_group_new("all", "", "", o, NULL);
     for (unsigned i = 0; i < N_OPTIONS; i++) {
-        GOptionEntry entry[2] = {
-            {option_specs[i].name, option_specs[i].letter, 0, G_OPTION_ARG_CALLBACK, (gpointer)set, NULL, NULL}};
+        GOptionEntry entry[2] = {{option_specs[i].name, option_specs[i].letter, 0, G_OPTION_ARG_CALLBACK,
+                                  (gpointer)set, NULL, NULL}};
         /* Raw bytes: a file's name need not be text of the locale. */
         entry[0].flags = option_specs[i].type == FLAG ? G_OPTION_FLAG_NO_ARG : G_OPTION_FLAG_FILENAME;
         g_option_group_add_entries(group, entry);
@@ -210,7 +211,8 @@ void options_copy(struct options *to, const struct options *from)
     to->operands = g_strdupv(from->operands);
     for (unsigned i = 0; i < N_OPTIONS; i++) {
         to->texts[i] = NULL;
-        if (from->given[i] && from->value[i].text && (option_specs[i].type == TEXT || option_specs[i].type == TUPLE))
+        if (from->given[i] && from->value[i].text &&
+            (option_specs[i].type == TEXT || option_specs[i].type == TUPLE))
             to->value[i].text = g_string_chunk_insert(to->strings, from->value[i].text);
     }
 }
@@ -221,8 +223,8 @@ bool options_check(const struct options *o, const char *mode, const char *backen
         if (!o->given[i])
             continue;
         if (!option_listed(option_specs[i].modes, mode)) {
-            usage(error, "--%s belongs to --mode %s, not to %s: leave it out", option_specs[i].name, option_specs[i].modes,
-                  mode);
+            usage(error, "--%s belongs to --mode %s, not to %s: leave it out", option_specs[i].name,
+                  option_specs[i].modes, mode);
             return false;
         }
         if (backend && !option_listed(option_specs[i].backends, backend)) {

@@ -36,7 +36,8 @@ static bool add_range(GPtrArray *values, enum option_id id, const char *text, GE
     bool good = parse(begin, &at, &first) && !*at && parse(dots + 2, &at, &last) && last >= first;
     if (good && *at) {
         times = *at == '*';
-        good = (times || *at == '+') && parse(at + 1, &at, &by) && !*at && (times ? by > 1 && first > 0 : by > 0);
+        good = (times || *at == '+') && parse(at + 1, &at, &by) && !*at &&
+               (times ? by > 1 && first > 0 : by > 0);
     }
     if (!good)
         return refuse(error, id, text, form);
@@ -81,6 +82,15 @@ static bool check_values(const struct points *p, enum option_id id, char **value
     return ok;
 }
 
+/* What is written, and how, is one thing for the whole sweep. */
+static bool is_output(enum option_id id)
+{
+    unsigned last = 0;
+    while (option_sections[last + 1].title)
+        last++;
+    return id >= option_sections[last].first;
+}
+
 static bool add_axis(struct points *p, const struct options *o, enum option_id id, GError **error)
 {
     GPtrArray *values = g_ptr_array_new();
@@ -94,6 +104,8 @@ static bool add_axis(struct points *p, const struct options *o, enum option_id i
          check_values(p, id, list, error);
     if (ok && n == 1)
         ok = options_set(&p->base, id, list[0], error);
+    if (ok && n > 1 && is_output(id))
+        ok = refuse(error, id, o->texts[id]->pdata[0], "takes one value in a sweep");
     if (!ok || n == 1) {
         g_strfreev(list);
         return ok;

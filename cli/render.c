@@ -61,7 +61,8 @@ static bool source_read(struct source *s, const char *path, GError **error)
         return s->has_digest = digest_read(text, n, path, &s->digest, error);
     if (!strcmp(s->kind, "sweep"))
         return s->has_series = series_read(text, n, path, &s->series, error);
-    g_set_error(error, OPTION_ERROR, 0, "%s is a %s: figures are of traces, reports and sweeps", path, s->kind);
+    g_set_error(error, OPTION_ERROR, 0, "%s is a %s: figures are of traces, reports and sweeps", path,
+                s->kind);
     return false;
 }
 
@@ -70,7 +71,8 @@ static bool comparable(const struct source *sources, unsigned n, GError **error)
 {
     for (unsigned i = 0; n > 1 && i < n; i++)
         if (!sources[i].has_trace) {
-            g_set_error(error, OPTION_ERROR, 0, "%s is a %s: several files in one figure are traces; render it alone",
+            g_set_error(error, OPTION_ERROR, 0,
+                        "%s is a %s: several files in one figure are traces; render it alone",
                         sources[i].path, sources[i].kind);
             return false;
         }
@@ -81,7 +83,9 @@ static bool draw(const struct source *sources, unsigned n, const struct options 
 {
     const struct source *main = &sources[n - 1];
     const struct figure *figure;
-    const struct figure *standard = main->has_series ? &figure_sweep : main->has_trace ? &figure_timeline : &figure_breakdown;
+    const struct figure *standard = main->has_series  ? &figure_sweep
+                                    : main->has_trace ? &figure_timeline
+                                                      : &figure_breakdown;
     if (!figures_pick(o, standard, &figure, error))
         return false;
     if (!figure) {
@@ -125,5 +129,6 @@ static bool render_command(const struct options *o, int *status, GError **error)
     return ok;
 }
 
-const struct command command_render = {"render", "draw a trace, a report or a sweep from its file", render_command,
-                                       "TRACE|REPORT|SWEEP...", 1, 16};
+const struct command command_render = {
+    "render", "draw a trace, a report or a sweep from its file", render_command, "TRACE|REPORT|SWEEP...", 1,
+    16};

@@ -29,19 +29,20 @@ static uint64_t most_memory(const struct trace *trace)
     return most;
 }
 
-static void take_numbers(struct series_point *point, const struct attempt *attempt)
+static void take_numbers(struct series_point *point, const struct outcome *outcome,
+                         const struct outcome *predicted)
 {
-    const struct analysis *a = &attempt->outcome.analysis;
+    const struct analysis *a = &outcome->analysis;
     const struct partition *p = &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
-    point->measured = !attempt->outcome.trace.simulated;
+    point->measured = !outcome->trace.simulated;
     point->step_ns = a->median_ns;
     point->compute_ns = p->compute_ns;
     point->comm_ns = p->comm_ns;
     point->hidden_ns = p->hidden_comm_ns;
     point->exposed_ns = p->exposed_comm_ns;
     point->idle_ns = p->idle_ns;
-    point->predicted_ns = attempt->predicted.there ? attempt->predicted.analysis.median_ns : -1;
-    point->peak_bytes = most_memory(&attempt->outcome.trace);
+    point->predicted_ns = predicted ? predicted->analysis.median_ns : -1;
+    point->peak_bytes = most_memory(&outcome->trace);
 }
 
 /* What all points share, from one of them. */
@@ -69,28 +70,47 @@ static char *describe(const struct points *p, const struct job *job)
     return g_string_free(out, FALSE);
 }
 
+static bool simulate_point(const struct job *job, struct series_point *point, GError **error)
+{
+    struct outcome outcome;
+    if (!predict(job, &job->shape, job->costs, &outcome, error))
+        return false;
+    take_numbers(point, &outcome, NULL);
+    outcome_release(&outcome);
+    return true;
+}
+
+static bool run_point(const struct job *job, const struct options *o, struct series_point *point,
+                      GError **error)
+{
+    struct attempts attempts;
+    bool ok = attempts_make(&attempts, job, o, error);
+    const struct attempt *main = attempts.n ? attempts_main(&attempts) : NULL;
+    if (main)
+        take_numbers(point, &main->outcome, main->predicted.there ? &main->predicted : NULL);
+    else if (ok)
+        point->why_not = g_strdup("interrupted");
+    attempts_release(&attempts);
+    return ok;
+}
+
 static void try_point(struct sweep_job *s, uint32_t i, bool real_too)
 {
     struct series_point *point = &s->series.points[i];
     struct options o;
     struct job job = {0};
-    struct attempts attempts = {0};
     GError *error = NULL;
     bool ok = points_options(&s->points, i, &o, &error) && job_open(&job, &o, &error);
     if (ok && i == 0 && !s->series.title)
         s->series.title = describe(&s->points, &job);
     s->real[i] = ok && job.engine->real;
-    if (ok && (real_too || !s->real[i])) {
-        ok = attempts_make(&attempts, &job, &o, &error);
-        if (attempts.n)
-            take_numbers(point, attempts_main(&attempts));
-        else if (ok)
-            point->why_not = g_strdup("interrupted");
-    }
+    if (ok && !s->real[i])
+        ok = simulate_point(&job, point, &error);
+    else if (ok && real_too)
+        ok = run_point(&job, &o, point, &error);
     if (!ok)
         point->why_not = g_strdup(error->message);
     g_clear_error(&error);
-    attempts_release(&attempts);
     job_release(&job);
     options_release(&o);
 }
@@ -179,16 +199,19 @@ static bool write_series(const struct series *series, const struct options *o, c
         if (figure || report)
             g_string_append_printf(text, "wrote %s%s%s\n", figure ? figure : "", figure && report ? ", " : "",
                                    report ? report : "");
-        fputs(text->str, (figure && !strcmp(figure, "-")) || (report && !strcmp(report, "-")) ? stderr : stdout);
+        fputs(text->str,
+              (figure && !strcmp(figure, "-")) || (report && !strcmp(report, "-")) ? stderr : stdout);
     }
     return true;
 }
 
-static bool check_outputs(const struct options *o, const char *figure, const struct draw_ops **draw, GError **error)
+static bool check_outputs(const struct options *o, const char *figure, const struct draw_ops **draw,
+                          GError **error)
 {
     const char *report = option_text(o, OPTION_REPORT, NULL);
     if (output_same(figure, report)) {
-        g_set_error(error, OPTION_ERROR, 0, "--output and --report would overwrite each other: name a file each");
+        g_set_error(error, OPTION_ERROR, 0,
+                    "--output and --report would overwrite each other: name a file each");
         return false;
     }
     return (!report || output_check(report, error)) &&
@@ -220,5 +243,5 @@ static bool sweep_command(const struct options *o, int *status, GError **error)
     return ok;
 }
 
-const struct command command_sweep = {"sweep", "run or simulate every combination of lists and ranges of options",
-                                      sweep_command, NULL, 0, 0};
+const struct command command_sweep = {
+    "sweep", "run or simulate every combination of lists and ranges of options", sweep_command, NULL, 0, 0};
