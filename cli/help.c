@@ -41,6 +41,8 @@ static const struct {
     {"PARPROF_POISON", "1: memory that is not live is filled with NaN before every step"},
 };
 
+enum { WIDTH = 110 };
+
 /* Words of text in lines of at most `width` columns (UTF-8), each after `indent` blanks but for the first. */
 static void wrap(GString *out, const char *text, unsigned indent, unsigned width)
 {
@@ -74,14 +76,19 @@ static char *option_meaning(const struct option_spec *spec)
                            spec->help);
 }
 
-static void help_option(GString *out, const struct option_spec *spec)
+static void help_line(GString *out, const char *form, const char *meaning)
 {
     enum { COLUMN = 34 };
-    g_autofree char *form = option_form(spec), *meaning = option_meaning(spec);
     g_string_append_printf(out, "  %-*s", COLUMN - 2, form);
     if (strlen(form) > COLUMN - 4)
         g_string_append_printf(out, "\n%*s", COLUMN, "");
-    wrap(out, meaning, COLUMN, 118);
+    wrap(out, meaning, COLUMN, WIDTH);
+}
+
+static void help_option(GString *out, const struct option_spec *spec)
+{
+    g_autofree char *form = option_form(spec), *meaning = option_meaning(spec);
+    help_line(out, form, meaning);
 }
 
 static void help_section(GString *out, const struct option_section *section, const char *command)
@@ -112,17 +119,19 @@ char *help_text(const char *command)
         for (unsigned c = 0; commands[c]; c++)
             help_usage(out, commands[c]);
     g_string_append_c(out, '\n');
-    wrap(out, about, 0, 118);
+    wrap(out, about, 0, WIDTH);
     if (!command)
         g_string_append(out, "\nCommands\n");
     for (unsigned c = 0; !command && commands[c]; c++)
         g_string_append_printf(out, "  %-8s %s\n", commands[c]->name, commands[c]->summary);
     for (const struct option_section *s = option_sections; s->title; s++)
         help_section(out, s, command);
-    g_string_append_printf(out, "\nGeneral\n  -h, --help%24s\n      --version%20s\n\n", "this",
-                           "the program's version");
+    g_string_append(out, "\nGeneral\n");
+    help_line(out, "-h, --help", "this");
+    help_line(out, "    --version", "the program's version");
+    g_string_append_c(out, '\n');
     if (!command || !strcmp(command, command_sweep.name))
-        wrap(out, sweeping, 0, 118);
+        wrap(out, sweeping, 0, WIDTH);
     g_string_append(out,
                     "MB means MiB, as in PyTorch. 'parprof list' says what names there are.\nExit status:");
     for (unsigned i = 0; i < G_N_ELEMENTS(statuses); i++)
@@ -170,9 +179,7 @@ static void man_options(GString *out)
             g_autofree char *meaning = option_meaning(spec);
             g_autofree char *term = spec->letter ? g_strdup_printf("-%c, --%s", spec->letter, spec->name)
                                                  : g_strdup_printf("--%s", spec->name);
-            g_autofree char *text = *spec->commands ? g_strdup_printf("%s. Of: %s.", meaning, spec->commands)
-                                                    : g_strdup_printf("%s.", meaning);
-            roff_item(out, term, spec->argument, text);
+            roff_item(out, term, spec->argument, meaning);
         }
     }
 }
