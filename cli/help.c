@@ -132,11 +132,12 @@ char *help_text(const char *command)
     g_string_append_c(out, '\n');
     if (!command || !strcmp(command, command_sweep.name))
         wrap(out, sweeping, 0, WIDTH);
-    g_string_append(out,
-                    "MB means MiB, as in PyTorch. 'parprof list' says what names there are.\nExit status:");
+    wrap(out, "MB means MiB, as in PyTorch. 'parprof list' says what names there are.", 0, WIDTH);
+    g_autoptr(GString) ends = g_string_new("Exit status:");
     for (unsigned i = 0; i < G_N_ELEMENTS(statuses); i++)
-        g_string_append_printf(out, "%s %d %s", i ? ";" : "", statuses[i].status, statuses[i].text);
-    g_string_append(out, ".\n");
+        g_string_append_printf(ends, "%s %d %s", i ? ";" : "", statuses[i].status, statuses[i].text);
+    g_string_append_c(ends, '.');
+    wrap(out, ends->str, 0, WIDTH);
     return g_string_free(out, FALSE);
 }
 
