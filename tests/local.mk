@@ -32,6 +32,7 @@ UNIT_TESTS = \
 	%D%/t-optim \
 	%D%/t-place \
 	%D%/t-plan \
+	%D%/t-points \
 	%D%/t-report \
 	%D%/t-seal \
 	%D%/t-run \
