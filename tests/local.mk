@@ -34,6 +34,7 @@ UNIT_TESTS = \
 	%D%/t-place \
 	%D%/t-plan \
 	%D%/t-plan-io \
+	%D%/t-points \
 	%D%/t-report \
 	%D%/t-seal \
 	%D%/t-run \
@@ -46,7 +47,7 @@ UNIT_TESTS = \
 	%D%/t-traffic \
 	%D%/t-train \
 	%D%/t-viz
-SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+SHELL_TESTS = %D%/layering.sh %D%/cli.sh %D%/help.sh
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
