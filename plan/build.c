@@ -30,6 +30,9 @@ bool build_check(const struct shape *shape, GError **error)
     g_autofree char *what = NULL;
     if (shape->ranks < 1 || shape->ranks > PLAN_RANKS_MAX)
         what = g_strdup_printf("--ranks %u is out of range, give 1 to %u", shape->ranks, PLAN_RANKS_MAX);
+    else if (shape->devices > PLAN_RANKS_MAX)
+        what = g_strdup_printf("%u devices are out of range, give 1 to %u, or 0 for one a rank",
+                               shape->devices, PLAN_RANKS_MAX);
     else if (shape->batch < shape->ranks)
         what = g_strdup_printf("--batch %u is less than a sample a rank, give at least %u or fewer --ranks",
                                shape->batch, shape->ranks);
@@ -90,6 +93,34 @@ static void fill_rows(const struct shape *shape, struct plan *plan)
         for (uint32_t m = 0; m < k; m++)
             plan->micro_rows[(gsize)r * k + m] = chunk_size(rows, k, m);
     }
+}
+
+static uint32_t device_of(const struct shape *shape, uint32_t rank)
+{
+    return shape->devices ? rank % shape->devices : rank;
+}
+
+static uint32_t node_of(const struct shape *shape, uint32_t device)
+{
+    return shape->node_devices ? device / shape->node_devices : 0;
+}
+
+uint16_t build_nodes(const struct shape *shape)
+{
+    uint32_t devices = shape->devices ? MIN(shape->devices, shape->ranks) : shape->ranks;
+    return (uint16_t)(node_of(shape, devices - 1) + 1);
+}
+
+uint32_t build_lane(struct build *b, const char *name, uint32_t rank, enum lane_class cls)
+{
+    uint32_t device = device_of(b->shape, rank);
+    struct lane lane = {.name = name,
+                        .rank = rank,
+                        .device = device,
+                        .node = node_of(b->shape, device),
+                        .peer = OP_NONE,
+                        .cls = (uint8_t)cls};
+    return plan_add_lane(b->plan, &lane);
 }
 
 void build_begin(struct build *b, const struct shape *shape, const char *mode, struct plan *plan)
@@ -182,10 +213,8 @@ static void add_layers(struct build *b, struct build_rank *r)
 struct build_rank build_rank(struct build *b, uint32_t rank)
 {
     struct build_rank r = {.rank = rank, .norm = OP_NONE, .weights_ready = OP_NONE};
-    struct lane lane = {"compute", rank, rank, OP_NONE, LANE_COMPUTE};
-    r.compute = plan_add_lane(b->plan, &lane);
-    lane = (struct lane){"copy", rank, rank, OP_NONE, LANE_COPY};
-    r.copy = plan_add_lane(b->plan, &lane);
+    r.compute = build_lane(b, "compute", rank, LANE_COMPUTE);
+    r.copy = build_lane(b, "copy", rank, LANE_COPY);
     add_layers(b, &r);
     r.inputs = b->plan->n_values;
     for (uint32_t m = 0; m < b->plan->n_micro; m++)
@@ -275,6 +304,10 @@ static uint32_t layer_cost(struct build *b, const struct build_micro *m, enum op
         .members = 1,
         .kind = (uint8_t)kind,
     };
+    if (kind == OP_FWD)
+        layer_forward_gemms(model, layer, m->samples, key.gemms);
+    else
+        layer_backward_gemms(model, layer, m->samples, key.gemms);
     return plan_add_cost(b->plan, &key);
 }
 

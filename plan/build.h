@@ -40,6 +40,10 @@ void build_begin(struct build *, const struct shape *, const char *mode,
                  struct plan *); /* fills the tables */
 void build_end(struct build *);
 
+/* Ranks take the devices in turn, devices fill nodes one after another. */
+uint32_t build_lane(struct build *, const char *name, uint32_t rank, enum lane_class);
+uint16_t build_nodes(const struct shape *); /* that the ranks sit on */
+
 struct build_rank build_rank(struct build *, uint32_t rank);
 struct build_micro build_micro(const struct build *, const struct build_rank *, uint32_t micro);
 /* Of the classes that a layer has one of: WEIGHT, GRAD, ACT, SAVED, DELTA and, as the optimizer has them,

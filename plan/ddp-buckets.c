@@ -68,8 +68,7 @@ struct ddp_rank ddp_add_values(struct build *b, const struct build_rank *r)
 {
     const struct model *model = b->shape->model;
     const struct tables *t = &b->plan->t;
-    struct lane lane = {"comm", r->rank, r->rank, OP_NONE, LANE_COMM};
-    struct ddp_rank d = {.comm = plan_add_lane(b->plan, &lane), .roots = b->plan->n_values};
+    struct ddp_rank d = {.comm = build_lane(b, "comm", r->rank, LANE_COMM), .roots = b->plan->n_values};
     add_roots(b, r);
     g_autofree uint64_t *at = g_new(uint64_t, t->n_params);
     for (uint32_t i = 0; i < t->n_buckets; i++) {
@@ -138,7 +137,10 @@ static uint32_t add_allreduce(struct build *b, const struct ddp_rank *d, uint32_
     struct op_tag tag = bucket_tag(b, OP_ALLREDUCE, bucket);
     tag.gang = tag.coll = bucket;
     tag.bytes = b->plan->t.buckets[bucket].bytes;
-    struct cost_key key = {.bytes = tag.bytes, .members = (uint16_t)b->shape->ranks, .kind = OP_ALLREDUCE};
+    struct cost_key key = {.bytes = tag.bytes,
+                           .members = (uint16_t)b->shape->ranks,
+                           .nodes = build_nodes(b->shape),
+                           .kind = OP_ALLREDUCE};
     uint32_t op = plan_add_op(b->plan, d->comm, &tag, plan_add_cost(b->plan, &key));
     plan_dep(b->plan, launched_after);
     plan_access(b->plan, d->roots + bucket, ACCESS_UPDATE);

@@ -34,8 +34,11 @@ static uint32_t add_broadcast(struct build *b, const struct ddp_rank *d, uint32_
     /* Gangs and collectives were added together, one each. */
     tag.coll = gang;
     tag.bytes = bytes;
-    struct cost_key key = {
-        .bytes = bytes, .kernels = 1, .members = (uint16_t)b->shape->ranks, .kind = OP_BROADCAST};
+    struct cost_key key = {.bytes = bytes,
+                           .kernels = 1,
+                           .members = (uint16_t)b->shape->ranks,
+                           .nodes = build_nodes(b->shape),
+                           .kind = OP_BROADCAST};
     return plan_add_op(b->plan, d->comm, &tag, plan_add_cost(b->plan, &key));
 }
 

@@ -17,7 +17,7 @@
         (void)cm, (void)co, (void)k, (void)g, (void)a, (void)q, (void)u
 
 struct sizes {
-    uint64_t out, forward_flops, backward_flops, scratch, forward_kernels, backward_kernels;
+    uint64_t out, scratch, forward_kernels, backward_kernels;
 };
 
 static struct sizes sizes(const struct model *model, uint32_t layer, uint32_t samples)
@@ -31,7 +31,9 @@ static struct sizes sizes(const struct model *model, uint32_t layer, uint32_t sa
 #define PARAM(...)
 #define SAVED(...)
 #define END(kind)
+#define GEMM(...)
 #include "plan/layer.def"
+#undef GEMM
 #undef LAYER
 #undef PARAM
 #undef SAVED
@@ -50,14 +52,53 @@ uint64_t layer_scratch_numel(const struct model *model, uint32_t layer, uint32_t
     return sizes(model, layer, samples).scratch;
 }
 
+unsigned layer_forward_gemms(const struct model *model, uint32_t layer, uint32_t samples, struct gemm *gemms)
+{
+    VARIABLES(uint64_t, model, layer, samples);
+    unsigned n = 0;
+    switch (model->layers[layer].kind) {
+#define LAYER(kind, ...) case LAYER_##kind:
+#define GEMM(kind, rows, cols, depth, times)                                                                 \
+    gemms[n] = (struct gemm){(uint32_t)(rows), (uint32_t)(cols), (uint32_t)(depth), (uint32_t)(times)};      \
+    n += gemms[n].batch > 0;
+#define PARAM(...)
+#define SAVED(...)
+#define END(kind) break;
+#include "plan/layer.def"
+#undef LAYER
+#undef GEMM
+#undef PARAM
+#undef SAVED
+#undef END
+    }
+    return n;
+}
+
+unsigned layer_backward_gemms(const struct model *model, uint32_t layer, uint32_t samples, struct gemm *gemms)
+{
+    struct gemm forward[LAYER_GEMMS_MAX];
+    unsigned n = layer_forward_gemms(model, layer, samples, forward);
+    for (unsigned i = 0; i < n; i++) {
+        const struct gemm g = forward[i];
+        gemms[2 * i] = (struct gemm){g.m, g.k, g.n, g.batch};
+        gemms[2 * i + 1] = (struct gemm){g.k, g.n, g.m, g.batch};
+    }
+    return 2 * n;
+}
+
 uint64_t layer_forward_flops(const struct model *model, uint32_t layer, uint32_t samples)
 {
-    return sizes(model, layer, samples).forward_flops;
+    struct gemm gemms[LAYER_GEMMS_MAX];
+    unsigned n = layer_forward_gemms(model, layer, samples, gemms);
+    uint64_t flops = 0;
+    for (unsigned i = 0; i < n; i++)
+        flops += UINT64_C(2) * gemms[i].m * gemms[i].n * gemms[i].k * gemms[i].batch;
+    return flops;
 }
 
 uint64_t layer_backward_flops(const struct model *model, uint32_t layer, uint32_t samples)
 {
-    return sizes(model, layer, samples).backward_flops;
+    return 2 * layer_forward_flops(model, layer, samples);
 }
 
 uint32_t layer_forward_kernels(const struct model *model, uint32_t layer)
@@ -82,7 +123,9 @@ uint64_t layer_saved_offset(const struct model *model, uint32_t layer, uint32_t 
     if (i++ < piece)                                                                                         \
         offset += ((numel) + 15) / 16 * 16;
 #define END(kind) break;
+#define GEMM(...)
 #include "plan/layer.def"
+#undef GEMM
 #undef LAYER
 #undef PARAM
 #undef SAVED
@@ -106,7 +149,9 @@ unsigned layer_slots(const struct model *model, uint32_t layer, struct slot *slo
     slots[n++] = (struct slot){name, (uint32_t)(rows), (uint32_t)(cols), place, init};
 #define SAVED(...)
 #define END(kind) break;
+#define GEMM(...)
 #include "plan/layer.def"
+#undef GEMM
 #undef LAYER
 #undef PARAM
 #undef SAVED
@@ -136,24 +181,28 @@ enum init param_init(const struct model *model, uint32_t param)
 /* In double, so that what would overflow shows. */
 bool model_fits(const struct model *model, uint32_t samples)
 {
-    double total = 0;
+    double total = 0, largest = 0;
     for (uint32_t layer = 0; layer < model->n_layers; layer++) {
         VARIABLES(double, model, layer, samples);
         switch (model->layers[layer].kind) {
-#define LAYER(kind, name, out, forward, backward, scratch, ...)                                              \
+#define LAYER(kind, name, out, scratch, ...)                                                                 \
     case LAYER_##kind:                                                                                       \
-        total += (out) + (forward) + (backward) + (scratch);
+        total += (out) + (scratch);
 #define PARAM(kind, upper, name, rows, cols, ...) total += (rows) * (double)(cols);
 #define SAVED(kind, name, numel)                  total += (numel) + 15;
 #define END(kind)                                 break;
+#define GEMM(kind, rows, cols, depth, times)                                                                 \
+    total += 6 * (rows) * (cols) * (depth) * (double)(times);                                                \
+    largest = MAX(largest, MAX(rows, times));
 #include "plan/layer.def"
+#undef GEMM
 #undef LAYER
 #undef PARAM
 #undef SAVED
 #undef END
         }
     }
-    return total < 0x1p58 && (double)samples * model->dims.seq < 0x1p31;
+    return total < 0x1p58 && largest < 0x1p31 && (double)samples * model->dims.seq < 0x1p31;
 }
 
 uint64_t model_input_bytes(const struct model *model, uint32_t samples)
@@ -171,7 +220,9 @@ const char *layer_kind_name(unsigned kind)
 #define PARAM(...)
 #define SAVED(...)
 #define END(kind)
+#define GEMM(...)
 #include "plan/layer.def"
+#undef GEMM
 #undef LAYER
 #undef PARAM
 #undef SAVED

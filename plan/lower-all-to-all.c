@@ -38,7 +38,8 @@ static void add_hop(struct lower *l, const struct part *part, uint32_t number, u
                       .chunk = (part->member + part->n - 1 - number) % part->n,
                       .gang = number,
                       .bytes = part->bytes};
-    hop.cost = (struct cost_key){.kind = hop.kind, .members = (uint16_t)part->n, .bytes = hop.bytes};
+    hop.cost = (struct cost_key){
+        .kind = hop.kind, .members = (uint16_t)part->n, .nodes = part->nodes, .bytes = hop.bytes};
     lower_hop(l, part, &hop);
     plan_access(l->to, part->value, ACCESS_READ);
     plan_access(l->to, views + number, ACCESS_WRITE);

@@ -44,7 +44,8 @@ static void add_hop(struct lower *l, const struct part *part, uint32_t number)
                       .chunk = received,
                       .gang = number,
                       .bytes = l->to->values[views + sent].bytes};
-    hop.cost = (struct cost_key){.kind = hop.kind, .members = (uint16_t)part->n, .bytes = hop.bytes};
+    hop.cost = (struct cost_key){
+        .kind = hop.kind, .members = (uint16_t)part->n, .nodes = part->nodes, .bytes = hop.bytes};
     lower_hop(l, part, &hop);
     plan_access(l->to, views + sent, ACCESS_READ);
     plan_access(l->to, views + received, reduces ? ACCESS_UPDATE : ACCESS_WRITE);

@@ -8,10 +8,10 @@ static void star_add(struct lower *l, const struct part *part)
     bool root = part->member == 0;
     for (uint32_t hop = 0; hop < others; hop++)
         if (root || part->member == hop + 1)
-            lower_pair(l, part, root ? OP_RECV_ADD : OP_SEND, OP_RECV_ADD, hop, hop);
+            lower_pair(l, part, root ? hop + 1 : 0, root ? OP_RECV_ADD : OP_SEND, OP_RECV_ADD, hop, hop);
     for (uint32_t hop = others; hop < 2 * others; hop++)
         if (root || part->member == hop - others + 1)
-            lower_pair(l, part, root ? OP_SEND : OP_RECV, OP_RECV, hop, hop);
+            lower_pair(l, part, root ? hop - others + 1 : 0, root ? OP_SEND : OP_RECV, OP_RECV, hop, hop);
 }
 
 const struct lowering lower_reduce_broadcast = {ALLREDUCE_REDUCE_BROADCAST, lower_pair_ops, lower_pair_gangs,

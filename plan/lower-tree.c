@@ -12,11 +12,11 @@ static void add_up(struct lower *l, const struct part *part)
     for (uint32_t k = 0; k < rounds(part->n); k++) {
         uint32_t bit = 1u << k;
         if (part->member & bit) {
-            lower_pair(l, part, OP_SEND, OP_RECV_ADD, k, part->member - 1);
+            lower_pair(l, part, part->member - bit, OP_SEND, OP_RECV_ADD, k, part->member - 1);
             return;
         }
         if (bit < part->n - part->member)
-            lower_pair(l, part, OP_RECV_ADD, OP_RECV_ADD, k, part->member + bit - 1);
+            lower_pair(l, part, part->member + bit, OP_RECV_ADD, OP_RECV_ADD, k, part->member + bit - 1);
     }
 }
 
@@ -26,9 +26,9 @@ static void add_down(struct lower *l, const struct part *part, uint32_t number, 
     for (uint32_t k = rounds(part->n); k-- > 0; number++) {
         uint32_t bit = 1u << k, below = part->member % (2 * bit);
         if (below == bit)
-            lower_pair(l, part, OP_RECV, OP_RECV, number, gang + part->member - 1);
+            lower_pair(l, part, part->member - bit, OP_RECV, OP_RECV, number, gang + part->member - 1);
         else if (below == 0 && bit < part->n - part->member)
-            lower_pair(l, part, OP_SEND, OP_RECV, number, gang + part->member + bit - 1);
+            lower_pair(l, part, part->member + bit, OP_SEND, OP_RECV, number, gang + part->member + bit - 1);
     }
 }
 

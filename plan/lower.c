@@ -95,16 +95,24 @@ void lower_hop(struct lower *l, const struct part *part, const struct hop *hop)
         add_deps(l, part->op);
 }
 
+static uint32_t node_of(const struct lower *l, const struct part *part, uint32_t member)
+{
+    const struct gang *gang = &l->gangs[part->op->tag.gang];
+    return l->from->t.lanes[l->from->ops[l->gang_ops[gang->first + member]].lane].node;
+}
+
 /* A sender takes as long as its receiver does, and only the receiver knows whether something is added: both
  * have its key. */
-void lower_pair(struct lower *l, const struct part *part, enum op_kind kind, enum op_kind receiver,
-                uint32_t number, uint32_t gang)
+void lower_pair(struct lower *l, const struct part *part, uint32_t peer, enum op_kind kind,
+                enum op_kind receiver, uint32_t number, uint32_t gang)
 {
-    struct hop hop = {.kind = (uint8_t)kind,
-                      .number = number,
-                      .gang = gang,
-                      .bytes = part->bytes,
-                      .cost = {.kind = (uint8_t)receiver, .members = 2, .bytes = part->bytes}};
+    const bool apart = node_of(l, part, peer) != node_of(l, part, part->member);
+    struct hop hop = {
+        .kind = (uint8_t)kind,
+        .number = number,
+        .gang = gang,
+        .bytes = part->bytes,
+        .cost = {.kind = (uint8_t)receiver, .members = 2, .nodes = apart ? 2 : 1, .bytes = part->bytes}};
     lower_hop(l, part, &hop);
     for (uint32_t i = part->op->first_access; i < part->op[1].first_access; i++)
         plan_access(l->to, l->from->accesses[i].value,
@@ -127,7 +135,8 @@ static bool lower_op(struct lower *l, const struct lowering *lowering, uint32_t 
 {
     const struct op *op = &l->from->ops[id];
     const struct gang *gang = &l->gangs[op->tag.gang];
-    struct part part = {.op = op, .n = gang->n, .algo = lowering->algo};
+    struct part part = {
+        .op = op, .n = gang->n, .nodes = l->from->costs[op->cost].nodes, .algo = lowering->algo};
     part.value = l->from->accesses[op->first_access].value;
     for (uint32_t i = op->first_access; i < op[1].first_access; i++)
         part.bytes += l->from->values[l->from->accesses[i].value].bytes;

@@ -29,6 +29,7 @@ struct part {
     uint32_t n, member;  /* which of them, in rank order */
     uint32_t value;      /* what it reduces; a broadcast has several, its op's accesses */
     uint64_t bytes;      /* of all of them */
+    uint16_t nodes;      /* that the members sit on */
     enum allreduce algo; /* for the tags */
 };
 
@@ -53,9 +54,9 @@ struct hop {
 
 /* Adds a hop; its accesses are added by the caller.  The part's first one gets the dependencies of its op. */
 void lower_hop(struct lower *, const struct part *, const struct hop *);
-/* A hop that sends what the part reduces or broadcasts to a peer, or receives it; accesses are added. */
-void lower_pair(struct lower *, const struct part *, enum op_kind, enum op_kind receiver, uint32_t number,
-                uint32_t gang);
+/* A hop that sends what the part reduces or broadcasts to member `peer`, or receives it; accesses are added. */
+void lower_pair(struct lower *, const struct part *, uint32_t peer, enum op_kind, enum op_kind receiver,
+                uint32_t number, uint32_t gang);
 
 /* Pairs of trees and stars: member c > 0 sends to its parent in gang c-1, and is sent to in the same gang of
  * a broadcast, which follow.  Each is one transfer, of two ops. */

@@ -13,12 +13,16 @@
 
 #include <glib.h>
 
+#include "plan/cost.h"
+
 enum layer_kind {
 #define LAYER(kind, ...) LAYER_##kind,
 #define PARAM(...)
 #define SAVED(...)
 #define END(kind)
+#define GEMM(...)
 #include "plan/layer.def"
+#undef GEMM
 #undef LAYER
 #undef PARAM
 #undef SAVED
@@ -35,7 +39,9 @@ enum layer_kind {
     }                                                                                                        \
     ;
 #define SAVED(...)
+#define GEMM(...)
 #include "plan/layer.def"
+#undef GEMM
 #undef LAYER
 #undef PARAM
 #undef END
@@ -47,7 +53,9 @@ enum layer_kind {
     SAVEDS_##kind                                                                                            \
     }                                                                                                        \
     ;
+#define GEMM(...)
 #include "plan/layer.def"
+#undef GEMM
 #undef LAYER
 #undef PARAM
 #undef END
@@ -157,6 +165,10 @@ uint64_t layer_saved_numel(const struct model *, uint32_t layer,
                            uint32_t samples); /* all pieces, each padded to 16 */
 uint64_t layer_saved_offset(const struct model *, uint32_t layer, uint32_t samples,
                             unsigned piece); /* SAVED_kind_name */
+/* Products of forward and backward; how many.  Room for LAYER_GEMMS_MAX and twice that. */
+unsigned layer_forward_gemms(const struct model *, uint32_t layer, uint32_t samples, struct gemm *);
+unsigned layer_backward_gemms(const struct model *, uint32_t layer, uint32_t samples, struct gemm *);
+#define LAYER_GEMMS_MAX (COST_GEMMS / 2)
 uint64_t layer_forward_flops(const struct model *, uint32_t layer, uint32_t samples);
 uint64_t layer_backward_flops(const struct model *, uint32_t layer, uint32_t samples);
 uint32_t layer_forward_kernels(const struct model *, uint32_t layer);
@@ -181,7 +193,7 @@ uint64_t layer_param_offset(const struct model *, uint32_t layer, unsigned slot)
 enum init param_init(const struct model *, uint32_t param);
 
 /* Whether no size in bytes and no FLOP count of a step on `samples` samples comes near the range of its type:
- * the layers' sum of layer.def's numbers is below 2^58, the rows below 2^31. */
+ * the layers' sum of layer.def's numbers is below 2^58, the rows of the model and of any product below 2^31. */
 bool model_fits(const struct model *, uint32_t samples);
 
 /* Of the tokens or pixels and the targets. */

@@ -30,6 +30,7 @@ UNIT_TESTS = \
 	%D%/t-lower \
 	%D%/t-memory \
 	%D%/t-model \
+	%D%/t-nccl \
 	%D%/t-optim \
 	%D%/t-place \
 	%D%/t-plan \
