@@ -10,6 +10,7 @@
 struct files {
     const struct figure *kind;
     const struct draw_ops *draw;
+    struct figure_options look;
     const char *figure, *trace, *report;
 };
 
