@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <string.h>
 
 #define FAMILIES "Noto Sans, Noto Sans CJK KR, NanumGothic, DejaVu Sans, sans-serif"
 #define WEIGHTS  2
@@ -88,15 +89,33 @@ void texts_free(struct texts *t)
     g_free(t);
 }
 
+static bool is_character(gunichar c)
+{
+    return (c < 0xFDD0 || c > 0xFDEF) && (c & 0xFFFE) != 0xFFFE;
+}
+
+char *texts_clean(const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    GString *clean = g_string_sized_new(strlen(valid));
+
+    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+        const gunichar c = g_utf8_get_char(at);
+        g_string_append_unichar(clean, c < ' ' ? ' ' : is_character(c) ? c : 0xFFFD);
+    }
+    return g_string_free(clean, FALSE);
+}
+
 PangoLayout *texts_layout(struct texts *t, enum weight weight, const char *text)
 {
     PangoLayout *layout = g_hash_table_lookup(t->layouts[weight], text);
 
     if (!layout) {
+        g_autofree char *clean = texts_clean(text);
         layout = pango_layout_new(t->context);
         pango_layout_set_font_description(layout, t->font[weight]);
         pango_layout_set_single_paragraph_mode(layout, TRUE);
-        pango_layout_set_text(layout, text, -1);
+        pango_layout_set_text(layout, clean, -1);
         g_hash_table_insert(t->layouts[weight], g_strdup(text), layout);
     }
     return layout;

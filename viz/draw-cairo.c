@@ -31,7 +31,7 @@ struct draw {
     struct brush brush;
     struct texts *texts;
     GArray *later; /* struct svg_text, where they are written as text; else NULL */
-    bool outlines; /* instead of texts; Cairo's SVG has no texts anyway */
+    bool outlines; /* instead of glyphs */
     GByteArray *stream;
     char *title;
 };
@@ -152,7 +152,7 @@ static void draw_text(struct draw *d, double x, double y, const struct font *fon
                       uint32_t color, const char *text)
 {
     if (d->later) {
-        struct svg_text t = {x, y, *font, align, color, g_strdup(text)};
+        struct svg_text t = {x, y, *font, align, color, texts_clean(text)};
         g_array_append_val(d->later, t);
         return;
     }
@@ -202,7 +202,7 @@ static struct draw *draw_new(const struct canvas *c, GByteArray *stream, cairo_s
     cairo_set_miter_limit(d->cr, 4); /* what SVG assumes */
     d->stream = stream;
     d->texts = texts_new();
-    d->title = g_strdup(c->title);
+    d->title = c->title ? texts_clean(c->title) : NULL;
     return d;
 }
 
@@ -279,9 +279,9 @@ static struct draw *pdf_begin(const struct canvas *c, GError **error)
         cairo_pdf_surface_create_for_stream(collect, stream, c->width * PT_PER_PX, c->height * PT_PER_PX);
     cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
                                    NULL); /* same input, same bytes */
-    if (c->title)
-        cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, c->title);
     struct draw *d = draw_new(c, stream, surface);
+    if (d->title)
+        cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, d->title);
     d->outlines = c->outlines;
     cairo_scale(d->cr, PT_PER_PX, PT_PER_PX);
     return d;
@@ -307,6 +307,7 @@ static struct draw *png_begin(const struct canvas *c, GError **error)
     }
     struct draw *d =
         draw_new(c, g_byte_array_new(), cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
+    d->outlines = true; /* glyphs would be moved to whole pixels */
     cairo_set_source_rgb(d->cr, 1, 1, 1);
     cairo_paint(d->cr);
     cairo_scale(d->cr, scale, scale);

@@ -13,6 +13,9 @@
 
 void fonts_prepare(void);
 
+/* A copy that every format can hold: control characters are blanks, what is no character is U+FFFD. */
+char *texts_clean(const char *text);
+
 struct texts; /* the layouts of one figure */
 struct texts *texts_new(void);
 void texts_free(struct texts *);

@@ -258,19 +258,14 @@ static void put_path_element(GString *out, struct slice *rest)
 
 /* ---- texts */
 
-/* XML has no control characters, not even escaped, and no non-characters. */
 static void put_text(GString *out, const char *text)
 {
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-
-    for (const char *c = valid; *c; c = g_utf8_next_char(c)) {
-        const gunichar u = g_utf8_get_char(c);
-        if (u < ' ')
-            g_string_append_c(out, ' ');
-        else if (u == '&' || u == '<' || u == '>')
-            g_string_append(out, u == '&' ? "&amp;" : u == '<' ? "&lt;" : "&gt;");
-        else
-            g_string_append_unichar(out, u == 0xFFFE || u == 0xFFFF ? 0xFFFD : u);
+    for (size_t n; *text; text += n + 1) {
+        n = strcspn(text, "&<>");
+        g_string_append_len(out, text, (gssize)n);
+        if (!text[n])
+            break;
+        g_string_append(out, text[n] == '&' ? "&amp;" : text[n] == '<' ? "&lt;" : "&gt;");
     }
 }
 

@@ -13,10 +13,10 @@ struct svg_text {
     struct font font;
     uint8_t align; /* enum align */
     uint32_t color;
-    char *text;
+    char *text; /* of characters that XML has */
 };
 
-/* The texts may be NULL. */
+/* The stream ends with a NUL that is not counted.  The title and the array of struct svg_text may be NULL. */
 GBytes *svg_write(const char *stream, size_t bytes, const char *title, const GArray *texts);
 
 #endif
