@@ -25,6 +25,24 @@ static bool canvas_ok(const struct figure *f, const struct figure_options *o, GE
     return false;
 }
 
+static struct draw *begin(const struct figure_options *o, const char *title, const struct draw_ops *ops,
+                          GError **error)
+{
+    const struct canvas canvas = {o->width, o->height, title, o->outlines, o->dpi};
+
+    return ops->begin(&canvas, error);
+}
+
+bool figure_fits(const struct figure *f, const struct figure_options *o, const struct draw_ops *ops,
+                 GError **error)
+{
+    struct draw *draw = canvas_ok(f, o, error) ? begin(o, NULL, ops, error) : NULL;
+
+    if (draw)
+        ops->cancel(draw);
+    return draw;
+}
+
 GBytes *figure_render(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
                       const struct draw_ops *ops, GError **error)
 {
@@ -34,12 +52,7 @@ GBytes *figure_render(const struct figure *f, const struct figure_input *in, con
         g_strdup_printf("%s of %s, %s", f->name, in->trace->t.mode ? in->trace->t.mode : "a trace",
                         in->trace->t.model ? in->trace->t.model : "unnamed model");
     g_autofree char *valid = g_utf8_make_valid(title, -1);
-    struct draw *draw = ops->begin(&(struct canvas){.width = o->width,
-                                                   .height = o->height,
-                                                   .title = valid,
-                                                   .outlines = o->outlines,
-                                                   .dpi = o->dpi},
-                                  error);
+    struct draw *draw = begin(o, valid, ops, error);
     if (!draw)
         return NULL;
     if (!f->draw(in, o, ops, draw, error)) {
