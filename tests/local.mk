@@ -23,6 +23,7 @@ UNIT_TESTS = \
 	%D%/t-ddp \
 	%D%/t-exec \
 	%D%/t-export \
+	%D%/t-json \
 	%D%/t-kernels \
 	%D%/t-kernels-models \
 	%D%/t-layers \
