@@ -14,6 +14,14 @@ void series_find_best(struct series *s)
             s->best = i;
 }
 
+char *series_place(const struct series *s, uint32_t point)
+{
+    GString *place = g_string_new(NULL);
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        g_string_append_printf(place, "%s%s %s", i ? ", " : "", s->axes[i], s->points[point].values[i]);
+    return g_string_free(place, FALSE);
+}
+
 void series_release(struct series *s)
 {
     for (uint32_t i = 0; i < s->n_points; i++) {

@@ -8,15 +8,11 @@
 #include "viz/layout.h"
 #include "viz/words.h"
 
-#define STRIP     17.0 /* hidden communication under a bar, and what found no room on the bar */
-#define ROW_GAP   8.0
-#define MIN_BAR   18.0
-#define MAX_BAR   54.0
-#define HEADING   26.0
-#define NOTE_LINE 20.0
-#define MARK      7.0
-#define MAX_NAME  150.0
-#define MIN_PLOT  120.0 /* width that texts beside bars leave */
+#define STRIP    17.0 /* hidden communication under a bar, and what found no room on the bar */
+#define HEADING  26.0
+#define MARK     7.0
+#define MAX_NAME 150.0
+#define MIN_PLOT 120.0 /* width that texts beside bars leave */
 
 /* Of a bar from left to right; they sum to the step. */
 enum part { PART_FORWARD, PART_BACKWARD, PART_EXPOSED, PART_OPTIMIZER, PART_REST, PARTS };
@@ -34,7 +30,6 @@ static const struct {
 
 struct row {
     const struct digest_row *of;
-    const char *heading; /* of the group that begins here; NULL: none does */
     int64_t ns[PARTS], hidden_ns;
     int64_t first_ns; /* step of the group's first row; of itself in that */
     char *name, *beside;
@@ -46,10 +41,10 @@ struct scene {
     bool normalise;
     struct unit unit;
     struct row *rows;
-    uint32_t n, shown; /* the last is always shown */
-    double bar;
-    uint32_t parts; /* set of enum part that some row has */
-    bool hides;
+    uint32_t n;
+    struct frame_rows place;
+    uint32_t parts;       /* set of enum part that some row has */
+    bool hides, predicts; /* some row has communication that is hidden; a prediction */
 };
 
 /* What is known of the step, cut so that it sums: a file may say anything. */
@@ -73,6 +68,12 @@ static void split(struct row *r)
     r->hidden_ns = p->window_ns > 0 ? CLAMP(p->hidden_comm_ns, 0, r->of->step_ns) : 0;
 }
 
+/* Of a step that was run; 0: unknown. */
+static int64_t predicted_ns(const struct row *r)
+{
+    return r->of->measured ? MAX(0, r->of->predicted_step_ns) : 0;
+}
+
 static void collect(struct scene *s, const struct digest *d)
 {
     const char *group = NULL;
@@ -86,7 +87,7 @@ static void collect(struct scene *s, const struct digest *d)
             continue;
         r->of = of;
         if (!s->n || g_strcmp0(group, of->group)) {
-            group = r->heading = of->group;
+            group = of->group;
             first_ns = of->step_ns;
         }
         r->first_ns = first_ns;
@@ -95,6 +96,7 @@ static void collect(struct scene *s, const struct digest *d)
         for (unsigned k = 0; k < PARTS; k++)
             s->parts |= (uint32_t)(r->ns[k] > 0) << k;
         s->hides |= r->hidden_ns > 0;
+        s->predicts |= predicted_ns(r) > 0;
     }
 }
 
@@ -128,33 +130,30 @@ static const char *made(const struct digest *d, const struct row *r)
 
 /* ---- what stands where */
 
-static double heading_height(const struct row *r)
+/* The last row is always shown. */
+static const struct row *shown_row(const struct scene *s, uint32_t i)
 {
-    return r->heading ? HEADING : 0;
+    return &s->rows[i + 1 < s->place.shown ? i : s->n - 1];
 }
 
-static uint32_t row_index(const struct scene *s, uint32_t i)
+/* Of the group that begins with the row; NULL: none does. */
+static const char *heading(const struct scene *s, uint32_t i)
 {
-    return i + 1 < s->shown ? i : s->n - 1;
-}
+    const char *group = shown_row(s, i)->of->group;
 
-/* Without the bars themselves. */
-static double height_around(const struct scene *s)
-{
-    double h = s->shown < s->n ? NOTE_LINE : 0;
-
-    for (uint32_t i = 0; i < s->shown; i++)
-        h += heading_height(&s->rows[row_index(s, i)]) + MARK + STRIP + ROW_GAP;
-    return h;
+    return i && !g_strcmp0(group, shown_row(s, i - 1)->of->group) ? NULL : group;
 }
 
 static bool divide_height(struct scene *s)
 {
-    const double room = s->frame.y1 - s->frame.y0 - FRAME_AXIS;
+    const double most = (s->frame.y1 - s->frame.y0) / STRIP;
 
-    for (s->shown = MIN(s->n, (uint32_t)(room / MIN_BAR)); s->shown; s->shown--) {
-        s->bar = MIN(MAX_BAR, (room - height_around(s)) / s->shown);
-        if (s->bar >= MIN_BAR)
+    s->place = (struct frame_rows){.n = s->n, .around = MARK + STRIP};
+    for (s->place.shown = MIN(s->n, (uint32_t)MAX(0, most)); s->place.shown; s->place.shown--) {
+        s->place.extra = 0;
+        for (uint32_t i = 0; i < s->place.shown; i++)
+            s->place.extra += heading(s, i) ? HEADING : 0;
+        if (frame_fit(&s->frame, &s->place))
             return true;
     }
     return false;
@@ -166,7 +165,8 @@ static void place_columns(struct scene *s, const struct digest *d)
     double gutter = pen_width(pen, &frame_text_font, "of the first") + 2 * FRAME_AIR, most = 0, end;
 
     for (uint32_t i = 0; i < s->n; i++)
-        most = MAX(most, (double)s->rows[i].of->step_ns / (double)(s->normalise ? s->rows[i].first_ns : 1));
+        most = MAX(most, (double)MAX(s->rows[i].of->step_ns, predicted_ns(&s->rows[i])) /
+                             (double)(s->normalise ? s->rows[i].first_ns : 1));
     s->unit = s->normalise ? (struct unit){"of the first", 1} : unit_of_time(most);
     for (uint32_t i = 0; i < s->n; i++) {
         struct row *r = &s->rows[i];
@@ -211,7 +211,7 @@ static void paint_strip(const struct scene *s, const struct row *r, double y, ui
         if (missing & 1u << i)
             g_string_append_printf(beside, "%s%s %s", beside->len ? ", " : "", part_looks[i].name,
                                    value_text(s, r, r->ns[i], number));
-    const double at = r->hidden_ns > 0 ? x1 + FRAME_AIR : s->scale.at0, room = f->x1 - at;
+    const double at = (r->hidden_ns > 0 ? x1 : s->scale.at0) + FRAME_AIR, room = f->x1 - at;
     const double wide = pen_width(&f->pen, &frame_text_font, beside->str);
     if (wide <= room)
         frame_text(f, at, y + STRIP / 2 + 1, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, beside->str);
@@ -233,8 +233,8 @@ static uint32_t paint_bar(const struct scene *s, const struct row *r, double y)
         const char *const texts[] = {whole, number};
         const double x0 = scale_at(&s->scale, value_of(s, r, at_ns)),
                      x1 = scale_at(&s->scale, value_of(s, r, at_ns + r->ns[i]));
-        if (!frame_bar(&s->frame, x0, x1, y, s->bar, palette_color(part_looks[i].role), i == PART_EXPOSED,
-                       r->ns[i] > 0 ? 2 : 0, texts))
+        if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, palette_color(part_looks[i].role),
+                       i == PART_EXPOSED, r->ns[i] > 0 ? 2 : 0, texts))
             missing |= 1u << i;
         at_ns += r->ns[i];
     }
@@ -247,43 +247,51 @@ static void paint_row(const struct scene *s, const struct digest *d, const struc
     const double end = scale_at(&s->scale, value_of(s, r, r->of->step_ns));
     g_autofree char *beside = pen_ellipsize(&f->pen, &frame_strong_font, r->beside, f->x1 - end - FRAME_AIR);
 
-    frame_text(f, f->x0, y + s->bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
-    frame_text(f, f->x0, y + s->bar + STRIP / 2 + 1, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, made(d, r));
+    frame_text(f, f->x0, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
+    frame_text(f, f->x0, y + s->place.bar + STRIP / 2 + 1, &frame_text_font, ALIGN_LEFT, ROLE_MUTED,
+               made(d, r));
     const uint32_t missing = paint_bar(s, r, y);
-    frame_text(f, end + FRAME_AIR, y + s->bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, beside);
-    paint_strip(s, r, y + s->bar, missing);
-    if (r->of->measured && r->of->predicted_step_ns > 0) {
-        const double value = MIN(value_of(s, r, r->of->predicted_step_ns), s->scale.high);
+    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, beside);
+    paint_strip(s, r, y + s->place.bar, missing);
+    if (predicted_ns(r) > 0) {
+        const double value = MIN(value_of(s, r, predicted_ns(r)), s->scale.high);
         pen_mark(&f->pen, scale_at(&s->scale, value), y - MARK, MARK, palette_color(ROLE_INK));
     }
+}
+
+static void paint_heading(const struct frame *f, const char *group, double y)
+{
+    g_autofree char *text = pen_ellipsize(&f->pen, &frame_strong_font, group, f->x1 - f->x0 - FRAME_AIR);
+
+    pen_box(&f->pen, f->x0, y + 2, f->x1 - f->x0, HEADING - 6, palette_color(ROLE_LANE));
+    frame_text(f, f->x0 + FRAME_AIR / 2, y + HEADING / 2 - 1, &frame_strong_font, ALIGN_LEFT, ROLE_INK, text);
 }
 
 static void paint_rows(const struct scene *s, const struct digest *d)
 {
     const struct frame *f = &s->frame;
-    double y = f->y0;
+    const struct frame_rows *place = &s->place;
+    double y = place->top;
 
-    for (uint32_t i = 0; i < s->shown; i++) {
-        const struct row *r = &s->rows[row_index(s, i)];
-        if (r->heading) {
-            g_autofree char *text = pen_ellipsize(&f->pen, &frame_strong_font, r->heading, f->x1 - f->x0);
-            pen_box(&f->pen, f->x0, y + 4, f->x1 - f->x0, HEADING - 6, palette_color(ROLE_LANE));
-            frame_text(f, f->x0 + 4, y + HEADING / 2 + 1, &frame_strong_font, ALIGN_LEFT, ROLE_INK, text);
+    for (uint32_t i = 0; i < place->shown; i++) {
+        const char *group = heading(s, i);
+        if (group) {
+            paint_heading(f, group, y);
             y += HEADING;
         }
-        paint_row(s, d, r, y + MARK);
-        y += MARK + s->bar + STRIP + ROW_GAP;
+        paint_row(s, d, shown_row(s, i), y + MARK);
+        y += MARK + place->bar + STRIP + place->gap;
     }
-    if (s->shown < s->n) {
+    if (place->shown < s->n) {
         g_autofree char *text = g_strdup_printf(
-            "%u of %u steps shown, the first and the last; use a higher canvas", s->shown, s->n);
-        frame_text(f, f->x0, y + NOTE_LINE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
+            "%u of %u steps shown, the first and the last; use a higher canvas", place->shown, s->n);
+        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
     }
 }
 
 static void paint_legend(struct scene *s)
 {
-    struct legend_entry entries[PARTS + 1];
+    struct legend_entry entries[PARTS + 2];
     unsigned n = 0;
 
     for (unsigned i = 0; i < PARTS; i++)
@@ -293,6 +301,8 @@ static void paint_legend(struct scene *s)
     if (s->hides)
         entries[n++] =
             (struct legend_entry){"communication hidden beside computation", palette_color(ROLE_COMM), false};
+    if (s->predicts)
+        entries[n++] = (struct legend_entry){"step as predicted", palette_color(ROLE_INK), .mark = true};
     frame_legend(&s->frame, n, entries);
 }
 
@@ -351,8 +361,7 @@ static bool draw_breakdown(const struct figure_input *in, const struct figure_op
     const bool ok = divide_height(&s);
     if (ok) {
         place_columns(&s, in->digest);
-        const double bottom = s.frame.y1 - FRAME_AXIS;
-        frame_axis(&s.frame, &s.scale, s.unit.name, s.frame.y0, bottom);
+        frame_axis(&s.frame, &s.scale, s.unit.name, s.place.top, s.place.axis);
         paint_rows(&s, in->digest);
     } else {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,

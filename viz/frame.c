@@ -13,6 +13,12 @@
 #define TICKS        1000 /* more never stand TICK_GAP apart */
 #define ABBREVIATION 4    /* letters; modes no longer than that are written in capitals */
 #define MAX_NAME     48   /* letters of a model */
+#define MIN_BAR      18.0 /* a text and some air */
+#define MAX_BAR      84.0
+#define MIN_GAP      4.0
+#define BAR_PART     0.75 /* of what a row has for bar and gap */
+#define GAP_PART     0.6  /* of a bar, at most */
+#define SPARE_ABOVE  0.4  /* of the height that is left over */
 
 const struct font frame_title_font = {24, WEIGHT_BOLD}, frame_strong_font = {14, WEIGHT_BOLD},
                   frame_text_font = {13, WEIGHT_NORMAL};
@@ -43,6 +49,10 @@ struct frame frame_begin(const struct draw_ops *ops, struct draw *draw, const st
 
 static void swatch(const struct pen *p, const struct legend_entry *e, double x, double y, double size)
 {
+    if (e->mark) {
+        pen_mark(p, x + size / 2, y + size * 0.2, size * 0.6, e->color);
+        return;
+    }
     pen_box(p, x, y, size, size, e->color);
     if (e->hatched)
         pen_hatch(p, x, y, size, size, palette_color(ROLE_EXPOSED));
@@ -120,17 +130,27 @@ bool frame_bar(const struct frame *f, double x0, double x1, double y, double hei
     return true;
 }
 
-static const enum role colors[] = {ROLE_FORWARD,   ROLE_BACKWARD, ROLE_COMM,  ROLE_LOSS,
-                                   ROLE_OPTIMIZER, ROLE_PACK,     ROLE_INPUT, ROLE_MUTED};
-
-uint32_t frame_color(unsigned i)
+bool frame_fit(const struct frame *f, struct frame_rows *r)
 {
-    return palette_color(colors[i % G_N_ELEMENTS(colors)]);
+    const double extra = r->extra + (r->shown < r->n ? FRAME_NOTE : 0), room = f->y1 - f->y0 - FRAME_AXIS;
+    const double each = (room - extra) / r->shown - r->around;
+
+    if (!r->shown || each < MIN_BAR + MIN_GAP)
+        return false;
+    r->bar = CLAMP(each * BAR_PART, MIN_BAR, MAX_BAR);
+    r->gap = MIN(each - r->bar, r->bar * GAP_PART);
+    const double used = r->shown * (r->bar + r->around + r->gap) + extra;
+    r->top = f->y0 + (room - used) * SPARE_ABOVE;
+    r->axis = r->top + used;
+    return true;
 }
 
-bool frame_color_again(unsigned i)
+bool frame_divide(const struct frame *f, struct frame_rows *r)
 {
-    return i >= G_N_ELEMENTS(colors);
+    for (r->shown = MIN(r->n, (uint32_t)MAX(0, (f->y1 - f->y0) / MIN_BAR)); r->shown; r->shown--)
+        if (frame_fit(f, r))
+            return true;
+    return false;
 }
 
 char *frame_headline(const struct digest *d, const char *message)

@@ -25,6 +25,7 @@ struct legend_entry {
     const char *text;
     uint32_t color;
     bool hatched; /* with ROLE_EXPOSED */
+    bool mark;    /* a triangle instead of a box */
 };
 
 /* Paints the entries below the title, in lines of the width; what finds no room in three lines is left out. */
@@ -41,9 +42,20 @@ void frame_text(const struct frame *, double x, double y, const struct font *, e
 bool frame_bar(const struct frame *, double x0, double x1, double y, double height, uint32_t color, bool hatched,
                unsigned n, const char *const *texts);
 
-/* Colours that n things of a kind are told apart by, in turn. */
-uint32_t frame_color(unsigned i);
-bool frame_color_again(unsigned i); /* the colour is that of an earlier one */
+/* Bars one below the other, each with something above and below that belongs to it. */
+struct frame_rows {
+    uint32_t n, shown;       /* shown < n: a line below them is left for saying so, FRAME_NOTE high */
+    double around;           /* height above and below a bar */
+    double extra;            /* of headings, in all */
+    double bar, gap, top;    /* height of a bar, distance to the next, where the first row begins */
+    double axis;             /* y1 of frame_axis */
+};
+#define FRAME_NOTE 20.0
+
+/* Makes the bars that are shown as high as they may be, from n, shown, around and extra.  False: they have no room. */
+bool frame_fit(const struct frame *, struct frame_rows *);
+/* Shows as many as fit.  False: none does. */
+bool frame_divide(const struct frame *, struct frame_rows *);
 
 /* "DDP, bert-base, 8 ranks: message" of what a digest is of. */
 char *frame_headline(const struct digest *, const char *message);

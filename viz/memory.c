@@ -6,12 +6,8 @@
 #include "viz/frame.h"
 #include "viz/layout.h"
 
-#define MARK      8.0
-#define ROW_GAP   12.0
-#define MIN_BAR   18.0
-#define MAX_BAR   64.0
-#define NOTE_LINE 20.0
-#define MIN_PLOT  120.0
+#define MARK     8.0
+#define MIN_PLOT 120.0
 
 /* Consecutive ranks that have the same. */
 struct row {
@@ -26,9 +22,20 @@ struct scene {
     struct scale scale;
     struct unit unit;
     struct row *rows;
-    uint32_t n, shown;
-    double bar, most;
+    uint32_t n;
+    struct frame_rows place;
+    double most;
 };
+
+/* Lighter the second time. */
+static uint32_t category_color(uint32_t i)
+{
+    static const enum role roles[] = {ROLE_FORWARD,   ROLE_BACKWARD, ROLE_COMM,  ROLE_LOSS,
+                                      ROLE_OPTIMIZER, ROLE_PACK,     ROLE_INPUT, ROLE_MUTED};
+    const uint32_t color = palette_color(roles[i % G_N_ELEMENTS(roles)]);
+
+    return i / G_N_ELEMENTS(roles) % 2 ? palette_tint(color, 0.5) : color;
+}
 
 static const uint64_t *bytes_of(const struct digest *d, uint32_t rank)
 {
@@ -83,20 +90,6 @@ static void name_rows(struct scene *s)
 
 /* ---- what stands where */
 
-static bool divide_height(struct scene *s)
-{
-    const double room = s->frame.y1 - s->frame.y0 - FRAME_AXIS, around = MARK + ROW_GAP;
-
-    s->shown = s->n;
-    s->bar = room / s->n - around;
-    if (s->bar < MIN_BAR) {
-        s->shown = (uint32_t)MAX(0, (room - NOTE_LINE) / (MIN_BAR + around));
-        s->bar = MIN_BAR;
-    }
-    s->bar = MIN(s->bar, MAX_BAR);
-    return s->shown > 0;
-}
-
 static void place_columns(struct scene *s)
 {
     const struct pen *pen = &s->frame.pen;
@@ -134,8 +127,8 @@ static void paint_bar(const struct scene *s, const struct row *r, double y)
         g_strlcpy(number, whole, sizeof number);
         number[strcspn(number, " ")] = '\0';
         const char *const texts[] = {named, whole, number};
-        frame_bar(&s->frame, x0, scale_at(&s->scale, at / s->unit.size), y, s->bar, frame_color(i), false,
-                  bytes[i] ? 3 : 0, texts);
+        frame_bar(&s->frame, x0, scale_at(&s->scale, at / s->unit.size), y, s->place.bar, category_color(i),
+                  false, bytes[i] ? 3 : 0, texts);
     }
 }
 
@@ -145,9 +138,9 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
     const double end = scale_at(&s->scale, r->peak / s->unit.size);
     g_autofree char *beside = pen_ellipsize(&f->pen, &frame_strong_font, r->beside, f->x1 - end - FRAME_AIR);
 
-    frame_text(f, f->x0, y + s->bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
+    frame_text(f, f->x0, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
     paint_bar(s, r, y);
-    frame_text(f, end + FRAME_AIR, y + s->bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, beside);
+    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, beside);
     if (r->measured >= 0)
         pen_mark(&f->pen, scale_at(&s->scale, r->measured / s->unit.size), y - MARK, MARK,
                  palette_color(ROLE_INK));
@@ -156,15 +149,15 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
 static void paint_rows(const struct scene *s)
 {
     const struct frame *f = &s->frame;
-    double y = f->y0;
+    double y = s->place.top;
 
-    for (uint32_t i = 0; i < s->shown; i++, y += MARK + s->bar + ROW_GAP)
+    for (uint32_t i = 0; i < s->place.shown; i++, y += MARK + s->place.bar + s->place.gap)
         paint_row(s, &s->rows[i], y + MARK);
-    if (s->shown < s->n) {
-        const struct row *last = &s->rows[s->shown - 1];
+    if (s->place.shown < s->n) {
+        const struct row *last = &s->rows[s->place.shown - 1];
         g_autofree char *text =
             g_strdup_printf("ranks 0–%u of %u shown; use a higher canvas", last->last, s->digest->n_ranks);
-        frame_text(f, f->x0, y + NOTE_LINE / 2 - 4, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
+        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
     }
 }
 
@@ -179,7 +172,7 @@ static bool anybody_has(const struct digest *d, uint32_t category)
 static void paint_legend(struct scene *s)
 {
     const struct digest *d = s->digest;
-    g_autofree struct legend_entry *entries = g_new(struct legend_entry, d->n_memory);
+    g_autofree struct legend_entry *entries = g_new(struct legend_entry, d->n_memory + 1);
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     unsigned n = 0;
 
@@ -187,8 +180,11 @@ static void paint_legend(struct scene *s)
         if (!anybody_has(d, i))
             continue;
         g_ptr_array_add(names, pen_one_line(d->memory_names[i]));
-        entries[n++] = (struct legend_entry){g_ptr_array_index(names, names->len - 1), frame_color(i), false};
+        entries[n++] =
+            (struct legend_entry){g_ptr_array_index(names, names->len - 1), category_color(i), false};
     }
+    if (d->memory_measured)
+        entries[n++] = (struct legend_entry){"measured", palette_color(ROLE_INK), .mark = true};
     frame_legend(&s->frame, n, entries);
 }
 
@@ -217,14 +213,15 @@ static void message(const struct scene *s, char text[static 96])
 static bool paint(struct scene *s, const struct figure_options *o, GError **error)
 {
     paint_legend(s);
-    if (!divide_height(s)) {
+    s->place = (struct frame_rows){.n = s->n, .around = MARK};
+    if (!frame_divide(&s->frame, &s->place)) {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                     "figure memory: %.0f x %.0f px leave no room for a bar; use a higher canvas", o->width,
                     o->height);
         return false;
     }
     place_columns(s);
-    frame_axis(&s->frame, &s->scale, s->unit.name, s->frame.y0, s->frame.y1 - FRAME_AXIS);
+    frame_axis(&s->frame, &s->scale, s->unit.name, s->place.top, s->place.axis);
     paint_rows(s);
     return true;
 }

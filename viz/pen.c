@@ -43,9 +43,8 @@ void pen_mark(const struct pen *p, double x, double y, double size, uint32_t col
 
 void pen_polygon(const struct pen *p, unsigned n, const double *xy, uint32_t color)
 {
-    double px[2 * PEN_CORNERS];
+    g_autofree double *px = g_new(double, 2 * (gsize)n);
 
-    g_assert(n <= PEN_CORNERS);
     for (unsigned i = 0; i < 2 * n; i++)
         px[i] = xy[i] * p->px;
     p->ops->polygon(p->draw, n, px, color);

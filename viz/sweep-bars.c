@@ -4,12 +4,8 @@
 
 #include "viz/layout.h"
 
-#define ROW_GAP   8.0
-#define MIN_BAR   16.0
-#define MAX_BAR   48.0
-#define NOTE_LINE 20.0
-#define MAX_NAME  220.0
-#define MIN_PLOT  120.0
+#define MAX_NAME 220.0
+#define MIN_PLOT 120.0
 
 struct row {
     const struct series_point *point;
@@ -19,10 +15,11 @@ struct row {
 struct scene {
     struct frame *frame;
     struct row *rows;
-    uint32_t n, shown;
+    uint32_t n;
+    struct frame_rows place;
     struct unit unit;
     struct scale scale;
-    double bar, most;
+    double most;
 };
 
 static void collect(struct scene *s, const struct series *series)
@@ -46,20 +43,6 @@ static void collect(struct scene *s, const struct series *series)
     }
 }
 
-static bool divide_height(struct scene *s)
-{
-    const double room = s->frame->y1 - s->frame->y0 - FRAME_AXIS;
-
-    s->shown = s->n;
-    s->bar = room / s->n - ROW_GAP;
-    if (s->bar < MIN_BAR) {
-        s->shown = (uint32_t)MAX(0, (room - NOTE_LINE) / (MIN_BAR + ROW_GAP));
-        s->bar = MIN_BAR;
-    }
-    s->bar = MIN(s->bar, MAX_BAR);
-    return s->shown > 0;
-}
-
 static double length_of(const struct row *r)
 {
     return r->point->why_not ? 0 : (double)MAX(r->point->step_ns, 0);
@@ -72,12 +55,12 @@ static void place_columns(struct scene *s)
 
     s->most = MAX(s->most, 1);
     s->unit = unit_of_time(s->most);
-    for (uint32_t i = 0; i < s->shown; i++)
+    for (uint32_t i = 0; i < s->place.shown; i++)
         gutter = MAX(gutter, pen_width(&f->pen, &frame_strong_font, s->rows[i].name));
     s->scale =
         (struct scale){0, s->most / s->unit.size, f->x0 + MAX(gutter, 30) + 2 * FRAME_AIR, f->x1, false};
     double end = s->scale.at1;
-    for (uint32_t i = 0; i < s->shown; i++) {
+    for (uint32_t i = 0; i < s->place.shown; i++) {
         const double room =
             f->x1 - s->scale.at0 - FRAME_AIR - 1 - pen_width(&f->pen, &frame_strong_font, s->rows[i].beside);
         if (length_of(&s->rows[i]) > 0)
@@ -98,24 +81,25 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
     const char *const texts[] = {format_duration((int64_t)exposed, number)};
     g_autofree char *beside = pen_ellipsize(&f->pen, &frame_strong_font, r->beside, f->x1 - end - FRAME_AIR);
 
-    frame_text(f, f->x0, y + s->bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
-    frame_bar(f, s->scale.at0, hidden_x, y, s->bar, palette_color(ROLE_FORWARD), false, 0, NULL);
-    frame_bar(f, hidden_x, end, y, s->bar, palette_color(ROLE_COMM), true, exposed > 0, texts);
-    frame_text(f, end + FRAME_AIR, y + s->bar / 2, &frame_strong_font, ALIGN_LEFT,
+    frame_text(f, f->x0, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
+    frame_bar(f, s->scale.at0, hidden_x, y, s->place.bar, palette_color(ROLE_FORWARD), false, 0, NULL);
+    frame_bar(f, hidden_x, end, y, s->place.bar, palette_color(ROLE_COMM), true, exposed > 0, texts);
+    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT,
                p->why_not ? ROLE_MUTED : ROLE_INK, beside);
 }
 
 static void paint(const struct scene *s)
 {
     const struct frame *f = s->frame;
-    double y = f->y0 + ROW_GAP / 2;
+    double y = s->place.top;
 
-    frame_axis(f, &s->scale, s->unit.name, f->y0, f->y1 - FRAME_AXIS);
-    for (uint32_t i = 0; i < s->shown; i++, y += s->bar + ROW_GAP)
+    frame_axis(f, &s->scale, s->unit.name, s->place.top, s->place.axis);
+    for (uint32_t i = 0; i < s->place.shown; i++, y += s->place.bar + s->place.gap)
         paint_row(s, &s->rows[i], y);
-    if (s->shown < s->n) {
-        g_autofree char *text = g_strdup_printf("%u of %u points shown; use a higher canvas", s->shown, s->n);
-        frame_text(f, f->x0, y + NOTE_LINE / 2 - 4, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
+    if (s->place.shown < s->n) {
+        g_autofree char *text =
+            g_strdup_printf("%u of %u points shown; use a higher canvas", s->place.shown, s->n);
+        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
     }
 }
 
@@ -127,7 +111,8 @@ bool sweep_bars(struct frame *f, const struct series *series, GError **error)
 
     frame_legend(f, G_N_ELEMENTS(entries), entries);
     collect(&s, series);
-    const bool ok = divide_height(&s);
+    s.place = (struct frame_rows){.n = s.n};
+    const bool ok = frame_divide(f, &s.place);
     if (ok) {
         place_columns(&s);
         paint(&s);

@@ -21,6 +21,16 @@
 #define MARKED     80 /* more points than that on a curve are too dense for marks */
 #define HEADROOM   1.08
 
+/* Of those that stand out on white; further curves are dashed. */
+static const enum role curve_roles[] = {ROLE_FORWARD, ROLE_BACKWARD, ROLE_OPTIMIZER, ROLE_COMM,
+                                        ROLE_LOSS,    ROLE_PACK,     ROLE_MUTED};
+#define CURVE_COLORS G_N_ELEMENTS(curve_roles)
+
+static uint32_t curve_color(uint32_t i)
+{
+    return palette_color(curve_roles[i % CURVE_COLORS]);
+}
+
 /* The name of a curve, beside its last point. */
 struct label {
     uint32_t curve;
@@ -207,13 +217,18 @@ static void paint_x_axis(const struct scene *s)
 /* Under the only curve: what of the step is exposed communication. */
 static void paint_exposed(const struct scene *s)
 {
-    for (guint i = 0; i + 1 < length(s, 0); i++) {
-        const double x0 = x_of(s, 0, i), x1 = x_of(s, 0, i + 1);
-        const double y0 = y_of(s, point_of(s, 0, i)->exposed_ns),
-                     y1 = y_of(s, point_of(s, 0, i + 1)->exposed_ns);
-        const double xy[] = {x0, s->y.at0, x0, y0, x1, y1, x1, s->y.at0};
-        pen_polygon(&s->frame.pen, 4, xy, palette_color(ROLE_COMM));
+    const guint n = length(s, 0);
+    g_autofree double *xy = g_new(double, 2 * ((gsize)n + 2));
+
+    for (guint i = 0; i < n; i++) {
+        xy[2 * i] = x_of(s, 0, i);
+        xy[2 * i + 1] = y_of(s, point_of(s, 0, i)->exposed_ns);
     }
+    xy[2 * n] = xy[2 * (n - 1)];
+    xy[2 * n + 2] = xy[0];
+    xy[2 * n + 1] = xy[2 * n + 3] = s->y.at0;
+    if (n > 1)
+        pen_polygon(&s->frame.pen, n + 2, xy, palette_color(ROLE_COMM));
 }
 
 /* Full where it was run, hollow where it was simulated. */
@@ -229,11 +244,11 @@ static void paint_point(const struct scene *s, double x, double y, uint32_t colo
 static void paint_curve(const struct scene *s, uint32_t k)
 {
     const struct pen *p = &s->frame.pen;
-    const uint32_t color = frame_color(k);
+    const uint32_t color = curve_color(k);
 
     for (guint i = 0; i + 1 < length(s, k); i++)
         pen_line(p, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), x_of(s, k, i + 1),
-                 y_of(s, point_of(s, k, i + 1)->step_ns), color, 2.5, frame_color_again(k));
+                 y_of(s, point_of(s, k, i + 1)->step_ns), color, 2.5, k >= CURVE_COLORS);
     for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++)
         paint_point(s, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), color,
                     point_of(s, k, i)->measured);
@@ -242,11 +257,18 @@ static void paint_curve(const struct scene *s, uint32_t k)
 /* What the simulator expected of the points that were run. */
 static void paint_predicted(const struct scene *s)
 {
+    const struct pen *p = &s->frame.pen;
+    const uint32_t color = palette_color(ROLE_MUTED);
+
+    for (guint i = 0; i < length(s, 0) && length(s, 0) <= MARKED; i++) {
+        const double x = x_of(s, 0, i), y = y_of(s, point_of(s, 0, i)->predicted_ns);
+        if (point_of(s, 0, i)->predicted_ns >= 0)
+            pen_line(p, x - POINT, y, x + POINT, y, color, 1.5, false);
+    }
     for (guint i = 0; i + 1 < length(s, 0); i++) {
         const int64_t from_ns = point_of(s, 0, i)->predicted_ns, to_ns = point_of(s, 0, i + 1)->predicted_ns;
         if (from_ns >= 0 && to_ns >= 0)
-            pen_line(&s->frame.pen, x_of(s, 0, i), y_of(s, from_ns), x_of(s, 0, i + 1), y_of(s, to_ns),
-                     palette_color(ROLE_MUTED), 1.5, true);
+            pen_line(p, x_of(s, 0, i), y_of(s, from_ns), x_of(s, 0, i + 1), y_of(s, to_ns), color, 1.5, true);
     }
 }
 
@@ -256,9 +278,8 @@ static void paint_labels(const struct scene *s)
 
     for (uint32_t i = 0; i < s->n_labels; i++) {
         const struct label *l = &s->labels[i];
-        const uint32_t color = frame_color(l->curve);
-        pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1,
-                 frame_color_again(l->curve));
+        const uint32_t color = curve_color(l->curve);
+        pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1, l->curve >= CURVE_COLORS);
         pen_box(&s->frame.pen, x, l->y - POINT / 2, POINT, POINT, color);
         frame_text(&s->frame, x + POINT + 4, l->y, &frame_text_font, ALIGN_LEFT, ROLE_INK, l->text);
     }
@@ -271,7 +292,7 @@ static void paint_best(const struct scene *s)
     const struct series_point *best = &s->series->points[s->series->best];
     const double x = curves_at(&s->curves, &s->x, s->curves.at[s->series->best]), y = y_of(s, best->step_ns);
     char number[32];
-    g_autofree char *values = g_strjoinv(", ", best->values);
+    g_autofree char *values = series_place(s->series, s->series->best);
     g_autofree char *whole = g_strdup_printf("best: %s, %s", values, format_duration(best->step_ns, number));
     g_autofree char *text = pen_ellipsize(&f->pen, &frame_strong_font, whole, f->x1 - f->x0);
     const double half = pen_width(&f->pen, &frame_strong_font, text) / 2;
@@ -284,8 +305,8 @@ static void paint_best(const struct scene *s)
 
 static void paint_legend(struct scene *s)
 {
-    struct legend_entry entries[4];
-    bool measured = false, simulated = false, predicted = false;
+    struct legend_entry entries[5];
+    bool measured = false, simulated = false, predicted = false, failed = false;
     unsigned n = 0;
 
     for (uint32_t i = 0; i < s->series->n_points; i++) {
@@ -293,16 +314,19 @@ static void paint_legend(struct scene *s)
         measured |= !p->why_not && p->measured;
         simulated |= !p->why_not && !p->measured;
         predicted |= !p->why_not && p->predicted_ns >= 0;
+        failed |= p->why_not != NULL;
     }
     if (s->alone) {
-        entries[n++] = (struct legend_entry){"step", frame_color(0), false};
+        entries[n++] = (struct legend_entry){"step", curve_color(0), false};
         entries[n++] = (struct legend_entry){"of it, exposed communication", palette_color(ROLE_COMM), false};
         if (predicted)
-            entries[n++] = (struct legend_entry){"predicted (dashed)", palette_color(ROLE_MUTED), false};
+            entries[n++] = (struct legend_entry){"predicted (thin)", palette_color(ROLE_MUTED), false};
     }
     if (measured && simulated)
         entries[n++] =
             (struct legend_entry){"full points: measured, hollow: simulated", palette_color(ROLE_INK), false};
+    if (failed)
+        entries[n++] = (struct legend_entry){"no numbers", palette_color(ROLE_MUTED), .mark = true};
     if (n)
         frame_legend(&s->frame, n, entries);
 }
@@ -331,7 +355,7 @@ static void paint(struct scene *s)
 static char *headline(const struct series *s, char brief[static 96])
 {
     char number[32];
-    g_autofree char *values = g_strjoinv(", ", s->points[s->best].values);
+    g_autofree char *values = series_place(s, s->best);
 
     g_snprintf(brief, 96, "best step %s", format_duration(s->points[s->best].step_ns, number));
     return g_strdup_printf("%s: %s at %s", s->title ? s->title : "sweep", brief, values);
@@ -349,8 +373,8 @@ static char *caption(const struct series *s, const char *extra)
         }
     g_string_append_printf(text, " · %u point%s", s->n_points, s->n_points == 1 ? "" : "s");
     if (failed) {
-        g_autofree char *values = g_strjoinv(", ", s->points[first].values);
-        g_string_append_printf(text, " · %u of them without numbers (grey marks), %s: %s", failed, values,
+        g_autofree char *values = series_place(s, first);
+        g_string_append_printf(text, " · %u of them without numbers: at %s %s", failed, values,
                                s->points[first].why_not);
     }
     if (extra && *extra)
