@@ -40,6 +40,7 @@ UNIT_TESTS = \
 	%D%/t-report \
 	%D%/t-seal \
 	%D%/t-run \
+	%D%/t-series \
 	%D%/t-sim \
 	%D%/t-sim-ddp \
 	%D%/t-sweep \
@@ -49,17 +50,22 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh %D%/help.sh
+	%D%/t-viz \
+	%D%/t-viz-figures
+SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
+%C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c
+%C%_t_viz_figures_SOURCES = %D%/t-viz-figures.c %D%/draw-list.c
 %C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) \
-	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
+	%D%/check-drawn.h %D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
 	%D%/operand.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
 	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt

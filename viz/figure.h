@@ -1,4 +1,4 @@
-/* viz/figure.h -- figures of traces.  One file a kind, each ending in its descriptor. */
+/* viz/figure.h -- figures of traces, reports and sweeps.  One file a kind, each ending in its descriptor. */
 #ifndef VIZ_FIGURE_H
 #define VIZ_FIGURE_H
 
@@ -23,6 +23,7 @@ struct figure_input {
 struct figure_options {
     double width, height; /* px; 1280 x 720 */
     const char *caption;  /* extra text of the caption, may be NULL */
+    bool normalise;       /* breakdown: times as parts of the first step of their group */
     bool outlines;        /* as in struct canvas */
     double dpi;
 };
