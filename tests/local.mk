@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	%D%/t-cost \
 	%D%/t-data \
 	%D%/t-ddp \
+	%D%/t-digest \
 	%D%/t-exec \
 	%D%/t-export \
 	%D%/t-import \
