@@ -22,8 +22,10 @@ UNIT_TESTS = \
 	%D%/t-data \
 	%D%/t-ddp \
 	%D%/t-draw \
+	%D%/t-digest \
 	%D%/t-exec \
 	%D%/t-export \
+	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
 	%D%/t-kernels-models \
@@ -53,6 +55,7 @@ SHELL_TESTS = %D%/layering.sh %D%/cli.sh %D%/help.sh
 	%D%/t-viz \
 	%D%/t-viz-figures
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+%C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
