@@ -16,6 +16,7 @@ struct job {
     uint8_t overlaps[OVERLAPS], n_overlaps;
     struct cluster *cluster;        /* engine sim only */
     struct cost_model *costs;       /* engine sim only */
+    struct cost_model *rest_costs, *comm_costs; /* what costs is split into; NULL: it is whole */
     double link_gbps, link_us;      /* engine cpu only */
     double lr, momentum, clip_norm; /* as in struct run */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */
