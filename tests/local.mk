@@ -33,6 +33,7 @@ UNIT_TESTS = \
 	%D%/t-optim \
 	%D%/t-place \
 	%D%/t-plan \
+	%D%/t-price \
 	%D%/t-report \
 	%D%/t-seal \
 	%D%/t-run \

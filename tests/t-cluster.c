@@ -120,7 +120,7 @@ static void test_refusals(void)
     assert_line_refused(14, "us = 5.5\nshared = switch",
                         "two.ini:15: shared is 'switch', write one of device, node");
     assert_line_refused(14, "us = 5.5\n" NETWORK, "two.ini:15: ");
-    assert_line_refused(4, "devices = 2\nnodes = 2", "[network] has no key 'gbps'");
+    assert_line_refused(4, "devices = 2\nnodes = 2", "there is no group [network]");
     assert_line_refused(14, "us = 5.5\n[nccl]\narch = hopper", "two.ini:15: [nccl] has no key 'channels'");
     assert_line_refused(14, "us = 5.5\n[nccl]\narch = maxwell", "two.ini:16: ");
     g_autofree char *lacks =
