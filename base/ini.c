@@ -20,7 +20,7 @@ struct entry {
 };
 
 struct ini {
-    char *file;
+    char *file, *text;
     GKeyFile *values;
     GArray *entries; /* of struct entry, in file order */
 };
@@ -135,6 +135,7 @@ struct ini *ini_parse(const char *text, const char *file, GError **error)
 {
     struct ini *ini = g_new0(struct ini, 1);
     ini->file = g_strdup(file);
+    ini->text = g_strdup(text);
     ini->values = g_key_file_new();
     ini->entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
     g_array_set_clear_func(ini->entries, clear_entry);
@@ -217,9 +218,15 @@ void ini_free(struct ini *ini)
     if (!ini)
         return;
     g_free(ini->file);
+    g_free(ini->text);
     g_key_file_free(ini->values);
     g_array_unref(ini->entries);
     g_free(ini);
+}
+
+const char *ini_text(const struct ini *ini)
+{
+    return ini->text;
 }
 
 char **ini_groups(const struct ini *ini)

@@ -19,6 +19,7 @@ struct ini *ini_load(const char *dir, const char *name, GError **);
 char **ini_list(const char *dir); /* names of the built-in files of a directory, sorted; g_strfreev */
 void ini_free(struct ini *);
 char **ini_groups(const struct ini *); /* in file order; g_strfreev */
+const char *ini_text(const struct ini *); /* what was parsed */
 
 /* Getters mark the key as used.  Missing: the fallback if it is given (for strings not NULL), else an error.
  */

@@ -1,4 +1,5 @@
-libparprof_a_SOURCES += %D%/data.h %D%/ini.h %D%/json.h %D%/ini.c %D%/json-write.c
+libparprof_a_SOURCES += %D%/data.h %D%/ini.h %D%/json.h %D%/ini.c %D%/json-read.c \
+	%D%/json-write.c
 # Data built into the program: every room adds its files to DATA_FILES.
 DATA_FILES =
 EXTRA_DIST += %D%/embed.awk $(DATA_FILES)

@@ -19,9 +19,15 @@ int cli_main(int argc, char **argv);
 struct command {
     const char *name, *summary;
     bool (*run)(const struct options *, int *status, GError **);
+    const char *operands; /* "[PLAN.json]"; NULL: none */
+    unsigned least, most; /* how many */
 };
-extern const struct command command_run, command_plan, command_list;
-extern const struct command *const commands[]; /* ends with NULL; the first is the default */
+extern const struct command command_run, command_plan, command_sweep, command_render, command_list, command_help;
+extern const struct command *const commands[];         /* ends with NULL; the first is the default */
+const struct command *command_find(const char *name); /* NULL: there is none */
+
+/* help.c: help, the manual page and the completion, all from the table of options.  command: NULL for all.  g_free */
+char *help_text(const char *command);
 
 /* engines.c: every engine of this build, ends with NULL, the preferred one first. */
 struct engine;

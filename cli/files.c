@@ -2,24 +2,22 @@
 
 #include <string.h>
 
+#include "cli/figures.h"
 #include "cli/output.h"
 #include "profile/export.h"
 
 bool files_check(struct files *f, const char *mode, const struct options *o, GError **error)
 {
-    const char *kind = option_text(o, OPTION_FIGURE, figures[0]->name);
     g_autofree char *standard = g_strdup_printf("parprof-%s.svg", mode);
-    f->kind = figure_find(kind);
+    if (!figures_pick(o, figures[0], &f->kind, error))
+        return false;
+    f->options = o;
     f->figure = f->kind ? option_text(o, OPTION_OUTPUT, g_intern_string(standard)) : NULL;
     f->trace = option_text(o, OPTION_TRACE, NULL);
     f->report = option_text(o, OPTION_REPORT, NULL);
     const char *wrong = NULL;
-    if (!f->kind && strcmp(kind, "none"))
-        wrong = "--figure takes a name that 'parprof list' shows, or none";
-    else if (!f->kind && o->given[OPTION_OUTPUT])
+    if (!f->kind && o->given[OPTION_OUTPUT])
         wrong = "--output is the figure's file, and --figure none asks for no figure";
-    else if (f->figure && strcmp(f->figure, "-") && !g_str_has_suffix(f->figure, ".svg"))
-        wrong = "--output takes a name that ends in .svg";
     else if (output_same(f->figure, f->trace) || output_same(f->figure, f->report) ||
              output_same(f->trace, f->report))
         wrong = "--output, --trace and --report would overwrite each other: name a file each";
@@ -28,25 +26,8 @@ bool files_check(struct files *f, const char *mode, const struct options *o, GEr
         return false;
     }
     return (!f->figure || output_check(f->figure, error)) && (!f->trace || output_check(f->trace, error)) &&
-           (!f->report || output_check(f->report, error)) && (!f->kind || (f->draw = draw_open("svg", error)));
-}
-
-static bool write_figure(const struct files *f, const struct report *r, GError **error)
-{
-    struct figure_input input = {.trace = r->trace,
-                                 .analysis = r->analysis,
-                                 .name = report_overlap(r),
-                                 .others = r->others,
-                                 .n_others = r->n_others};
-    struct figure_options options = {.width = 1280, .height = 720};
-    GBytes *bytes = figure_render(f->kind, &input, &options, f->draw, error);
-    if (!bytes)
-        return false;
-    gsize n;
-    const void *data = g_bytes_get_data(bytes, &n);
-    bool ok = output_write(f->figure, data, n, error);
-    g_bytes_unref(bytes);
-    return ok;
+           (!f->report || output_check(f->report, error)) &&
+           (!f->figure || (f->draw = figures_open(o, f->figure, error)));
 }
 
 bool files_write(const struct files *f, const struct report *report, GError **error)
@@ -62,8 +43,18 @@ bool files_write(const struct files *f, const struct report *report, GError **er
         export_chrome(report->trace, text);
         ok &= output_write(f->trace, text->str, text->len, ok ? error : NULL);
     }
-    if (f->figure)
-        ok &= write_figure(f, report, ok ? error : NULL);
+    if (f->figure) {
+        struct digest digest;
+        digest_make(&digest, report);
+        struct figure_input input = {.trace = report->trace,
+                                     .analysis = report->analysis,
+                                     .digest = &digest,
+                                     .name = report_overlap(report),
+                                     .others = report->others,
+                                     .n_others = report->n_others};
+        ok &= figures_write(f->kind, &input, f->options, f->draw, f->figure, ok ? error : NULL);
+        digest_release(&digest);
+    }
     return ok;
 }
 

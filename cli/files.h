@@ -11,6 +11,7 @@ struct files {
     const struct figure *kind;
     const struct draw_ops *draw;
     const char *figure, *trace, *report;
+    const struct options *options;
 };
 
 /* Fails on what could not be drawn or written.  Not given, the figure goes to parprof-MODE.svg. */

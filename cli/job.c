@@ -12,7 +12,7 @@ static bool unknown(GError **error, enum option_id id, const char *text, const c
     return false;
 }
 
-static bool pick_engine(struct job *job, const struct options *o, GError **error)
+bool job_pick_engine(struct job *job, const struct options *o, GError **error)
 {
     const char *name = option_text(o, OPTION_BACKEND, "auto");
     g_autoptr(GString) names = g_string_new("auto");
@@ -72,6 +72,11 @@ static uint64_t mib(const struct options *o, enum option_id id, uint64_t fallbac
     return o->given[id] ? (uint64_t)floor(option_number(o, id, 0) * 1048576) : fallback;
 }
 
+double job_lr(const struct options *o, unsigned optimizer)
+{
+    return option_number(o, OPTION_LR, optimizer == OPTIMIZER_ADAM ? 1e-3 : 0.1);
+}
+
 static bool pick_optimizer(struct job *job, const struct options *o, GError **error)
 {
     const char *name = option_text(o, OPTION_OPTIMIZER, optimizer_name(OPTIMIZER_SGD));
@@ -84,10 +89,10 @@ static bool pick_optimizer(struct job *job, const struct options *o, GError **er
         return false;
     }
     job->momentum = option_number(o, OPTION_MOMENTUM, 0);
-    job->lr = option_number(o, OPTION_LR, adam ? 1e-3 : 0.1);
     job->clip_norm = option_number(o, OPTION_CLIP_GRAD_NORM, 0);
     job->shape.optimizer = adam ? OPTIMIZER_ADAM : job->momentum > 0 ? OPTIMIZER_MOMENTUM : OPTIMIZER_SGD;
     job->shape.clip = job->clip_norm > 0;
+    job->lr = job_lr(o, job->shape.optimizer);
     return true;
 }
 
@@ -192,8 +197,11 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
            check_shapes(job, error);
 }
 
+/* Once: the shape wants it before the prices do. */
 static bool pick_machine(struct job *job, const struct options *o, GError **error)
 {
+    if (job->cluster)
+        return true;
     if (job->engine->real)
         return option_link(o, &job->link_gbps, &job->link_us, error);
     job->cluster = cluster_load(option_text(o, OPTION_CLUSTER, "a100x4"), error);
@@ -224,8 +232,10 @@ static struct cost_model *comm_model(struct job *job, const struct options *o, G
     return NULL;
 }
 
-static bool pick_prices(struct job *job, const struct options *o, GError **error)
+bool job_pick_prices(struct job *job, const struct options *o, GError **error)
 {
+    if (!pick_machine(job, o, error))
+        return false;
     if (job->engine->real)
         return true;
     if (!o->given[OPTION_COMM_MODEL]) {
@@ -241,13 +251,31 @@ static bool pick_prices(struct job *job, const struct options *o, GError **error
 bool job_open(struct job *job, const struct options *o, GError **error)
 {
     *job = (struct job){0};
-    return pick_mode(job, o, error) && pick_engine(job, o, error) &&
+    return pick_mode(job, o, error) && job_pick_engine(job, o, error) &&
            options_check(o, job->mode->name, job->engine->name, error) && pick_model(job, o, error) &&
-           pick_machine(job, o, error) && pick_shape(job, o, error) && pick_prices(job, o, error);
+           pick_machine(job, o, error) && pick_shape(job, o, error) && job_pick_prices(job, o, error);
+}
+
+struct plan *job_plan(const struct job *job, const struct shape *shape, struct plan *own, GError **error)
+{
+    if (job->given)
+        return job->given;
+    return plan_make(job->mode, shape, own, error) ? own : NULL;
+}
+
+void job_plan_release(const struct job *job, struct plan *own)
+{
+    if (!job->given)
+        plan_release(own);
 }
 
 void job_release(struct job *job)
 {
+    if (job->given)
+        plan_release(job->given);
+    g_clear_pointer(&job->given, g_free);
+    g_clear_pointer(&job->file, g_free);
+    g_clear_pointer(&job->checksum, g_free);
     g_clear_pointer(&job->model, model_free);
     g_clear_pointer(&job->costs, cost_model_free);
     g_clear_pointer(&job->rest_costs, cost_model_free);

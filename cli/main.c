@@ -8,7 +8,16 @@
 #include "config.h"
 #include "plan/engine.h"
 
-const struct command *const commands[] = {&command_run, &command_plan, &command_list, NULL};
+const struct command *const commands[] = {
+    &command_run, &command_plan, &command_sweep, &command_render, &command_list, &command_help, NULL};
+
+const struct command *command_find(const char *name)
+{
+    for (unsigned i = 0; commands[i]; i++)
+        if (!strcmp(commands[i]->name, name))
+            return commands[i];
+    return NULL;
+}
 
 #define CONTROLS                                                                                             \
     "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19"   \
@@ -22,14 +31,6 @@ static enum exit_status status_of(const GError *error)
     return error->code == ENGINE_ERROR_UNAVAILABLE ? EXIT_UNAVAILABLE : EXIT_FAILED;
 }
 
-static bool run_command(const struct options *o, int *status, GError **error)
-{
-    for (unsigned i = 0; commands[i]; i++)
-        if (!strcmp(commands[i]->name, o->command))
-            return commands[i]->run(o, status, error);
-    return false;
-}
-
 static bool dispatch(int argc, char **argv, int *status, GError **error)
 {
     struct options o;
@@ -37,10 +38,10 @@ static bool dispatch(int argc, char **argv, int *status, GError **error)
     if (ok && o.version)
         printf("parprof %s\n", PACKAGE_VERSION);
     else if (ok && (o.help || argc == 1)) {
-        g_autofree char *help = options_help(argc > 1 && argv[1][0] != '-' ? o.command : NULL);
+        g_autofree char *help = help_text(argc > 1 && argv[1][0] != '-' ? o.command : NULL);
         fputs(help, stdout);
     } else if (ok)
-        ok = run_command(&o, status, error);
+        ok = command_find(o.command)->run(&o, status, error);
     options_release(&o);
     return ok;
 }

@@ -7,19 +7,35 @@
 
 G_DEFINE_QUARK(parprof - option, option_error)
 
-enum type { TEXT, NUMBER, COUNT, FLAG };
-
-static const struct spec {
-    const char *name;
-    char letter;
-    uint8_t type; /* enum type */
-    const char *argument;
-    double min, max;
-    const char *commands, *modes, *backends, *help;
-} specs[N_OPTIONS] = {
+#define TEXT   OPTION_TEXT
+#define TUPLE  OPTION_TUPLE
+#define NUMBER OPTION_NUMBER
+#define COUNT  OPTION_COUNT
+#define FLAG   OPTION_FLAG
+const struct option_spec option_specs[N_OPTIONS] = {
+#define SECTION(...)
 #define OPTION(id, ...) {__VA_ARGS__},
 #include "cli/options.def"
 #undef OPTION
+#undef SECTION
+};
+
+/* A heading takes no number of its own: the option after it has the same. */
+enum {
+#define SECTION(id, title) FIRST_##id, BEFORE_##id = FIRST_##id - 1,
+#define OPTION(id, ...)    PLACE_##id,
+#include "cli/options.def"
+#undef OPTION
+#undef SECTION
+};
+
+const struct option_section option_sections[] = {
+#define SECTION(id, title) {title, FIRST_##id},
+#define OPTION(...)
+#include "cli/options.def"
+#undef OPTION
+#undef SECTION
+    {NULL, N_OPTIONS},
 };
 
 static void usage(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -32,8 +48,7 @@ static void usage(GError **error, const char *format, ...)
     g_set_error_literal(error, OPTION_ERROR, 0, message);
 }
 
-/* Whether a space-separated list has a word; an empty list has every word. */
-static bool listed(const char *list, const char *word)
+bool option_listed(const char *list, const char *word)
 {
     size_t n = strlen(word);
     if (!*list)
@@ -44,7 +59,7 @@ static bool listed(const char *list, const char *word)
     return false;
 }
 
-static bool parse_number(const struct spec *spec, const char *text, double *out, GError **error)
+static bool parse_number(const struct option_spec *spec, const char *text, double *out, GError **error)
 {
     char *end;
     double x = g_ascii_strtod(text, &end);
@@ -60,55 +75,66 @@ static bool parse_number(const struct spec *spec, const char *text, double *out,
     return false;
 }
 
-static const struct spec *find(const char *option)
+static const struct option_spec *find(const char *option)
 {
     for (unsigned i = 0; i < N_OPTIONS; i++)
-        if (option[1] == '-' ? !strcmp(specs[i].name, option + 2) : specs[i].letter == option[1])
-            return &specs[i];
+        if (option[1] == '-' ? !strcmp(option_specs[i].name, option + 2)
+                             : option_specs[i].letter == option[1])
+            return &option_specs[i];
     return NULL;
+}
+
+bool options_set(struct options *o, enum option_id id, const char *text, GError **error)
+{
+    const struct option_spec *spec = &option_specs[id];
+    o->given[id] = true;
+    if (spec->type == FLAG)
+        o->value[id].on = true;
+    else if (spec->type == NUMBER || spec->type == COUNT)
+        return parse_number(spec, text, &o->value[id].number, error);
+    else if (*text)
+        o->value[id].text = g_string_chunk_insert(o->strings, text);
+    else {
+        usage(error, "--%s takes %s, not an empty text", spec->name, spec->argument);
+        return false;
+    }
+    return true;
 }
 
 /* GOption calls this for every option of the table, as "--name" or "-n". */
 static gboolean set(const char *option, const char *text, gpointer data, GError **error)
 {
     struct options *o = data;
-    const struct spec *spec = find(option);
-    unsigned id = spec - specs;
-    if (!listed(spec->commands, o->command)) {
+    const struct option_spec *spec = find(option);
+    unsigned id = spec - option_specs;
+    if (!option_listed(spec->commands, o->command)) {
         usage(error, "--%s is an option of '%s', not of '%s': leave it out", spec->name, spec->commands,
               o->command);
         return FALSE;
     }
+    if (strcmp(o->command, "sweep") || spec->type == FLAG)
+        return options_set(o, id, text, error);
+    if (!o->texts[id])
+        o->texts[id] = g_ptr_array_new();
     o->given[id] = true;
-    if (spec->type == FLAG)
-        o->value[id].on = true;
-    else if (spec->type == TEXT && !*text) {
-        usage(error, "--%s takes %s, not an empty text", spec->name, spec->argument);
-        return FALSE;
-    } else if (spec->type == TEXT)
-        o->value[id].text = g_string_chunk_insert(o->strings, text);
-    else
-        return parse_number(spec, text, &o->value[id].number, error);
+    g_ptr_array_add(o->texts[id], g_string_chunk_insert(o->strings, text));
     return TRUE;
 }
 
-/* A context with the options of one command, or with all. */
-static GOptionContext *context_new(struct options *o, const char *command)
+static GOptionContext *context_new(struct options *o)
 {
     GOptionContext *context = g_option_context_new(NULL);
     GOptionGroup *group = g_option_group_new("all", "", "", o, NULL);
     for (unsigned i = 0; i < N_OPTIONS; i++) {
-        GOptionEntry entry[2] = {{specs[i].name, specs[i].letter, 0, G_OPTION_ARG_CALLBACK, (gpointer)set,
-                                  specs[i].help, *specs[i].argument ? specs[i].argument : NULL}};
+        GOptionEntry entry[2] = {{option_specs[i].name, option_specs[i].letter, 0, G_OPTION_ARG_CALLBACK,
+                                  (gpointer)set, NULL, NULL}};
         /* Raw bytes: a file's name need not be text of the locale. */
-        entry[0].flags = specs[i].type == FLAG ? G_OPTION_FLAG_NO_ARG : G_OPTION_FLAG_FILENAME;
-        if (!command || listed(specs[i].commands, command))
-            g_option_group_add_entries(group, entry);
+        entry[0].flags = option_specs[i].type == FLAG ? G_OPTION_FLAG_NO_ARG : G_OPTION_FLAG_FILENAME;
+        g_option_group_add_entries(group, entry);
     }
-    GOptionEntry general[] = {
-        {"help", 'h', 0, G_OPTION_ARG_NONE, &o->help, "this", NULL},
-        {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, "the program's version", NULL},
-        {0}};
+    GOptionEntry general[] = {{"help", 'h', 0, G_OPTION_ARG_NONE, &o->help, NULL, NULL},
+                              {"version", 0, 0, G_OPTION_ARG_NONE, &o->version, NULL, NULL},
+                              {0}};
     g_option_group_add_entries(group, general);
     g_option_context_set_main_group(context, group);
     g_option_context_set_help_enabled(context, FALSE);
@@ -117,13 +143,32 @@ static GOptionContext *context_new(struct options *o, const char *command)
 
 static bool find_command(struct options *o, const char *name, GError **error)
 {
-    for (unsigned c = 0; commands[c]; c++)
-        if (!strcmp(name, commands[c]->name)) {
-            o->command = commands[c]->name;
-            return true;
-        }
+    const struct command *command = command_find(name);
+    if (command) {
+        o->command = command->name;
+        return true;
+    }
     usage(error, "unknown command '%s': 'parprof --help' lists them", name);
     return false;
+}
+
+static bool operands_ok(const struct options *o, GError **error)
+{
+    const struct command *command = command_find(o->command);
+    unsigned n = g_strv_length(o->operands);
+    if (n < command->least) {
+        usage(error, "'%s' takes %s: name %s", o->command, command->operands, n ? "more" : "one");
+        return false;
+    }
+    if (n > command->most) {
+        if (command->most)
+            usage(error, "'%s' takes %s, and '%s' is one too many", o->command, command->operands,
+                  o->operands[command->most]);
+        else
+            usage(error, "'%s' is not an option, and '%s' takes nothing else", o->operands[0], o->command);
+        return false;
+    }
+    return true;
 }
 
 bool options_parse(struct options *o, int argc, char **argv, GError **error)
@@ -136,7 +181,7 @@ bool options_parse(struct options *o, int argc, char **argv, GError **error)
     for (int i = 0, n = 0; i < argc; i++)
         if (i != 1 || !named)
             args[n++] = g_strdup(argv[i]);
-    g_autoptr(GOptionContext) context = context_new(o, NULL);
+    g_autoptr(GOptionContext) context = context_new(o);
     GError *bad = NULL;
     if (!g_option_context_parse_strv(context, &args, &bad)) {
         if (bad->domain == OPTION_ERROR)
@@ -147,16 +192,29 @@ bool options_parse(struct options *o, int argc, char **argv, GError **error)
         }
         return false;
     }
-    if (args[0] && args[1]) {
-        usage(error, "'%s' is not an option, and '%s' takes nothing else", args[1], o->command);
-        return false;
-    }
-    return true;
+    o->operands = args[0] ? g_strdupv(args + 1) : g_new0(char *, 1);
+    return o->help || o->version || operands_ok(o, error);
 }
 
 void options_release(struct options *o)
 {
+    for (unsigned i = 0; i < N_OPTIONS; i++)
+        g_clear_pointer(&o->texts[i], g_ptr_array_unref);
+    g_clear_pointer(&o->operands, g_strfreev);
     g_clear_pointer(&o->strings, g_string_chunk_free);
+}
+
+void options_copy(struct options *to, const struct options *from)
+{
+    *to = *from;
+    to->strings = g_string_chunk_new(256);
+    to->operands = g_strdupv(from->operands);
+    for (unsigned i = 0; i < N_OPTIONS; i++) {
+        to->texts[i] = NULL;
+        if (from->given[i] && from->value[i].text &&
+            (option_specs[i].type == TEXT || option_specs[i].type == TUPLE))
+            to->value[i].text = g_string_chunk_insert(to->strings, from->value[i].text);
+    }
 }
 
 bool options_check(const struct options *o, const char *mode, const char *backend, GError **error)
@@ -164,14 +222,14 @@ bool options_check(const struct options *o, const char *mode, const char *backen
     for (unsigned i = 0; i < N_OPTIONS; i++) {
         if (!o->given[i])
             continue;
-        if (!listed(specs[i].modes, mode)) {
-            usage(error, "--%s belongs to --mode %s, not to %s: leave it out", specs[i].name, specs[i].modes,
-                  mode);
+        if (!option_listed(option_specs[i].modes, mode)) {
+            usage(error, "--%s belongs to --mode %s, not to %s: leave it out", option_specs[i].name,
+                  option_specs[i].modes, mode);
             return false;
         }
-        if (backend && !listed(specs[i].backends, backend)) {
+        if (backend && !option_listed(option_specs[i].backends, backend)) {
             usage(error, "--%s belongs to --backend %s, not to %s: leave it out or say --backend %s",
-                  specs[i].name, specs[i].backends, backend, specs[i].backends);
+                  option_specs[i].name, option_specs[i].backends, backend, option_specs[i].backends);
             return false;
         }
     }
@@ -190,7 +248,7 @@ double option_number(const struct options *o, enum option_id id, double fallback
 
 const char *option_name(enum option_id id)
 {
-    return specs[id].name;
+    return option_specs[id].name;
 }
 
 bool option_link(const struct options *o, double *gbps, double *us, GError **error)
@@ -210,21 +268,4 @@ bool option_link(const struct options *o, double *gbps, double *us, GError **err
     usage(error, "--link takes GBPS,US (rate in Gb/s from 0.001, latency in microseconds) or none, not '%s'",
           text);
     return false;
-}
-
-char *options_help(const char *command)
-{
-    struct options unused = {0};
-    g_autoptr(GOptionContext) context = context_new(&unused, command);
-    g_autoptr(GString) summary = g_string_new("Timelines of parallel training: predicts them, runs them, "
-                                              "measures what communication hides.\n\nCommands:\n");
-    for (unsigned c = 0; commands[c]; c++)
-        g_string_append_printf(summary, "  %-8s %s%s\n", commands[c]->name, commands[c]->summary,
-                               c ? "" : " (needs not be said)");
-    g_option_context_set_summary(context, summary->str);
-    g_option_context_set_description(
-        context, "MB means MiB, as in PyTorch.  'parprof list' says what names there are.\n"
-                 "Exit status: 0 done, 2 bad usage or input, 4 backend not available here,\n"
-                 "5 the run failed, 130 interrupted.\n");
-    return g_option_context_get_help(context, TRUE, NULL);
 }

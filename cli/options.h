@@ -12,11 +12,36 @@
 #include <glib.h>
 
 enum option_id {
+#define SECTION(...)
 #define OPTION(id, ...) OPTION_##id,
 #include "cli/options.def"
 #undef OPTION
+#undef SECTION
     N_OPTIONS
 };
+
+enum option_type { OPTION_TEXT, OPTION_TUPLE, OPTION_NUMBER, OPTION_COUNT, OPTION_FLAG };
+
+/* A row of the table. */
+struct option_spec {
+    const char *name;
+    char letter;  /* 0: none */
+    uint8_t type; /* enum option_type */
+    const char *argument;
+    double min, max;
+    const char *commands, *modes, *backends, *help;
+};
+extern const struct option_spec option_specs[N_OPTIONS];
+
+/* Headings of the table: `first` is the option that follows. */
+struct option_section {
+    const char *title;
+    unsigned first;
+};
+extern const struct option_section option_sections[]; /* ends with first == N_OPTIONS */
+
+/* Whether a space-separated list of the table has a word; an empty list has every word. */
+bool option_listed(const char *list, const char *word);
 
 union option_value {
     const char *text; /* owned by struct options */
@@ -28,6 +53,8 @@ struct options {
     const char *command;
     union option_value value[N_OPTIONS]; /* what was given, or zero */
     bool given[N_OPTIONS];
+    GPtrArray *texts[N_OPTIONS]; /* command sweep: each time as given, not parsed; NULL: not given */
+    char **operands;             /* what is no option: files; ends with NULL */
     GStringChunk *strings;
     gboolean help, version;
 };
@@ -35,7 +62,10 @@ struct options {
 /* Parses argv; nothing is printed.  False with a message that names the option and what it takes. */
 bool options_parse(struct options *, int argc, char **argv, GError **);
 void options_release(struct options *);
-char *options_help(const char *command); /* NULL: all commands; g_free */
+/* Sets one option as if it had been given, for a command that is not sweep. */
+bool options_set(struct options *, enum option_id, const char *text, GError **);
+/* A copy of what was given, of its own. */
+void options_copy(struct options *to, const struct options *from);
 
 /* An option that means nothing for this mode or backend is an error that says to which it belongs. */
 bool options_check(const struct options *, const char *mode, const char *backend, GError **);

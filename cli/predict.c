@@ -24,18 +24,19 @@ void label_trace(const struct job *job, const struct shape *shape, struct trace 
 bool predict(const struct job *job, const struct shape *shape, const struct cost_model *costs,
              struct outcome *out, GError **error)
 {
-    struct plan plan;
+    struct plan own;
     *out = (struct outcome){0};
-    if (!plan_make(job->mode, shape, &plan, error))
+    const struct plan *plan = job_plan(job, shape, &own, error);
+    if (!plan)
         return false;
-    struct run run = {.plan = &plan, .model = job->model, .costs = costs, .steps = 1};
+    struct run run = {.plan = plan, .model = job->model, .costs = costs, .steps = 1};
     trace_init(&out->trace);
     out->there = sim_engine.run(&run, &out->trace, error) && analyze(&out->trace, &out->analysis, error);
     if (!out->there)
         trace_release(&out->trace);
     else
         label_trace(job, shape, &out->trace);
-    plan_release(&plan);
+    job_plan_release(job, &own);
     return out->there;
 }
 

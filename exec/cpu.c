@@ -36,7 +36,7 @@ static void label_link(struct trace *trace, double gbps, double us)
 static void label_threads(struct trace *trace, const struct plan *plan)
 {
     uint32_t n_cpus, count[LANE_CLASSES] = {0};
-    g_autofree int *cpus = host_cpus(&n_cpus);
+    g_free(host_cpus(&n_cpus));
     GString *text = g_string_new(NULL);
     for (uint32_t i = 0; i < plan->t.n_lanes; i++)
         count[plan->t.lanes[i].cls] += plan->t.lanes[i].rank == 0;

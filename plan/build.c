@@ -1,6 +1,5 @@
 #include "plan/build.h"
 
-#define RANKS_MAX 4096 /* a ring's hops and chunks are numbered in 16 bits */
 
 /* The values of a layer, as they follow each other. */
 static const uint8_t layer_values[] = {VALUE_WEIGHT, VALUE_GRAD,   VALUE_ACT,     VALUE_SAVED,
@@ -29,11 +28,11 @@ static uint32_t most_samples(const struct model *model)
 bool build_check(const struct shape *shape, GError **error)
 {
     g_autofree char *what = NULL;
-    if (shape->ranks < 1 || shape->ranks > RANKS_MAX)
-        what = g_strdup_printf("--ranks %u is out of range, give 1 to %u", shape->ranks, RANKS_MAX);
-    else if (shape->devices > RANKS_MAX)
+    if (shape->ranks < 1 || shape->ranks > PLAN_RANKS_MAX)
+        what = g_strdup_printf("--ranks %u is out of range, give 1 to %u", shape->ranks, PLAN_RANKS_MAX);
+    else if (shape->devices > PLAN_RANKS_MAX)
         what = g_strdup_printf("%u devices are out of range, give 1 to %u, or 0 for one a rank",
-                               shape->devices, RANKS_MAX);
+                               shape->devices, PLAN_RANKS_MAX);
     else if (shape->batch < shape->ranks)
         what = g_strdup_printf("--batch %u is less than a sample a rank, give at least %u or fewer --ranks",
                                shape->batch, shape->ranks);
@@ -132,6 +131,8 @@ void build_begin(struct build *b, const struct shape *shape, const char *mode, s
         b->layer_shapes[i] = layer_shape(model, i);
     fill_tables(shape, mode, &plan->t);
     plan->optimizer = shape->optimizer;
+    plan->ini = tables_intern(&plan->t, model->ini);
+    plan->override = model->override;
     fill_rows(shape, plan);
 }
 

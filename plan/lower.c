@@ -179,6 +179,8 @@ static void copy_tables(const struct plan *from, struct plan *to)
         g_memdup2(from->micro_rows, (gsize)from->t.n_ranks * from->n_micro * sizeof *from->micro_rows);
     to->n_micro = from->n_micro;
     to->optimizer = from->optimizer;
+    to->ini = tables_intern(&to->t, from->ini);
+    to->override = from->override;
 }
 
 static bool lower_ops(struct lower *l, GError **error)

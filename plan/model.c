@@ -201,6 +201,10 @@ static bool read_model(struct model *model, struct ini *ini, const struct model_
 static struct model *from_ini(struct ini *ini, const struct model_override *over, GError **error)
 {
     struct model *model = ini ? g_new0(struct model, 1) : NULL;
+    if (model) {
+        model->ini = g_strdup(ini_text(ini));
+        model->override = over ? *over : (struct model_override){0};
+    }
     if (model && !read_model(model, ini, over, error))
         g_clear_pointer(&model, model_free);
     ini_free(ini);
@@ -232,6 +236,7 @@ void model_free(struct model *model)
     g_free(model->params);
     g_free(model->name);
     g_free(model->summary);
+    g_free(model->ini);
     g_free(model);
 }
 

@@ -104,6 +104,15 @@ struct layer {
     struct image image;
 };
 
+/* What the command line lays over the file; 0 = as the file says.  A longer sequence than the position table
+ * has rows makes the table grow with it; in the file itself that is an error.  No size drags another along:
+ * --d-model keeps the heads and the feed-forward width, and is refused if the heads do not divide it.  A size
+ * that the model does not have is refused.  dtype: f32 unless laid over. */
+struct model_override {
+    uint32_t layers, d, heads, ff, vocab, seq;
+    uint8_t dtype;
+};
+
 struct model {
     char *name, *summary;
     struct dims dims;
@@ -115,15 +124,9 @@ struct model {
                              where the norm of attention stands behind the feed-forward part. */
     uint32_t n_layers, n_params;
     uint64_t numel;
-};
-
-/* What the command line lays over the file; 0 = as the file says.  A longer sequence than the position table
- * has rows makes the table grow with it; in the file itself that is an error.  No size drags another along:
- * --d-model keeps the heads and the feed-forward width, and is refused if the heads do not divide it.  A size
- * that the model does not have is refused.  dtype: f32 unless laid over. */
-struct model_override {
-    uint32_t layers, d, heads, ff, vocab, seq;
-    uint8_t dtype;
+    /* What it was made from: model_parse makes an equal one of them. */
+    char *ini;
+    struct model_override override;
 };
 
 /* `name` is a built-in model's name or a file's path (it has a slash or ends in .ini).  Errors name file and

@@ -27,6 +27,7 @@
 #include <stddef.h>
 
 #include "plan/cost.h"
+#include "plan/model.h"
 #include "plan/op.h"
 
 enum value_class {
@@ -113,6 +114,8 @@ struct plan {
     uint32_t n_micro;    /* micro-batches of a step, at least 1 */
     uint32_t *micro_rows; /* [rank * n_micro + micro]: samples; chunk_size's rule within the rank's */
     uint8_t optimizer;   /* enum optimizer */
+    const char *ini;     /* the model as model_parse takes it, in t.strings; NULL: nobody said */
+    struct model_override override;
     uint32_t *order;     /* sealed: a topological order of the ops, members of a gang adjacent */
     /* sealed: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of the op's rank up to which ops come
      * before it by a path of ops of that rank; 0: none.  On its own lane it is its own place. */
@@ -135,6 +138,11 @@ uint32_t plan_add_op(struct plan *, uint32_t lane, const struct op_tag *, uint32
 void plan_access(struct plan *, uint32_t value, uint8_t mode);
 void plan_dep(struct plan *, uint32_t on);
 
+enum {
+    PLAN_RANKS_MAX = 4096,     /* a ring's hops and chunks are numbered in 16 bits */
+    PLAN_RANK_LANES_MAX = 256, /* of a plan that is read: what sealing keeps grows with ops times lanes */
+};
+
 /* Replaces each ALLREDUCE gang of n ranks by hops of `algo`, so that every rank ends with the same bits:
  *  ring              2(n-1) EXCHANGE gangs of shift 1 (Thakur et al. 2005); chunk c is bytes [c*len/n, (c+1)*len/n) in
  *                    whole elements of elem_bytes; member i begins by sending chunk i to member i+1.  A chunk is summed
@@ -152,11 +160,18 @@ bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t e
 /* Ops that one all-reduce of so many ranks becomes. */
 uint64_t plan_lowered_ops(enum allreduce, uint32_t ranks);
 
-/* What plan_write_json wrote, of this version or another: a plan that is not sealed yet, and the model that it is of
- * (engines that execute need it; model_free), which must agree with the plan's tables.  Errors name file and line;
- * nothing is left then.  plan is uninitialised. */
-struct model;
+/* What plan_write_json wrote, of this version or another: a plan that is not sealed yet, equal to the one written, and
+ * the model that it is of (model_free), made again from the text in the plan, with which it agrees.  Version 0.1 did not
+ * write that text: then the model is the built-in one of that name if the plan agrees with it, else NULL, and the plan
+ * can only be simulated.  Errors name file and line; nothing is left then.  plan is uninitialised. */
 bool plan_read_json(const char *text, size_t n, const char *name, struct plan *, struct model **, GError **);
+
+/* contract.c: what makes it safe to run a plan that somebody else made.
+ * plan_check_model: layers, parameters and the shapes of the layers' ops are the model's.
+ * plan_check_run: of a sealed plan that agrees with the model: each op accesses what its kind does, in sizes
+ * that its layer needs for its samples, so that kernels stay inside the values.  Errors are of PLAN_ERROR_INVALID. */
+bool plan_check_model(const struct plan *, const struct model *, GError **);
+bool plan_check_run(const struct plan *, const struct model *, GError **);
 
 /* Proves the invariants and fills `order` and the gangs.  On failure the error names the first offending op, and is of
  * PLAN_ERROR_INVALID. */

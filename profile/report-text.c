@@ -39,7 +39,8 @@ char *text_param(const struct trace *trace, uint32_t param)
     glong length = g_utf8_strlen(name, -1);
     if (length <= NAME_COLUMNS)
         return name;
-    g_autofree char *whole = name, *head = g_utf8_substring(name, 0, NAME_COLUMNS / 2 - 1);
+    g_autofree char *head = g_utf8_substring(name, 0, NAME_COLUMNS / 2 - 1);
     g_autofree char *tail = g_utf8_substring(name, length - NAME_COLUMNS / 2, length);
+    g_free(name);
     return g_strdup_printf("%s…%s", head, tail);
 }

@@ -23,6 +23,7 @@ UNIT_TESTS = \
 	%D%/t-ddp \
 	%D%/t-exec \
 	%D%/t-export \
+	%D%/t-json \
 	%D%/t-kernels \
 	%D%/t-kernels-models \
 	%D%/t-layers \
@@ -35,6 +36,8 @@ UNIT_TESTS = \
 	%D%/t-place \
 	%D%/t-plan \
 	%D%/t-price \
+	%D%/t-plan-io \
+	%D%/t-points \
 	%D%/t-report \
 	%D%/t-seal \
 	%D%/t-run \
@@ -47,7 +50,7 @@ UNIT_TESTS = \
 	%D%/t-traffic \
 	%D%/t-train \
 	%D%/t-viz
-SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+SHELL_TESTS = %D%/layering.sh %D%/cli.sh %D%/help.sh
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c

@@ -1,5 +1,5 @@
 libparprof_a_SOURCES += %D%/draw.h %D%/figure.h %D%/lanes.h %D%/layout.h %D%/palette.h %D%/pen.h %D%/rows.h \
-	%D%/words.h %D%/draw.c %D%/figure.c %D%/lanes.c %D%/layout.c %D%/palette.c %D%/pen.c %D%/rows.c \
+	%D%/words.h %D%/draw.c %D%/figure.c %D%/lanes.c %D%/layout.c %D%/palette.c %D%/pen.c %D%/rows.c %D%/stub.c \
 	%D%/timeline.c %D%/words.c
 # Pango is opened at run time, when a figure is drawn: linking it would cost every start of the program.
 module_PROGRAMS += parprof-cairo.so

@@ -1,0 +1,587 @@
+#include "base/json.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 64 };
+
+/* What the reader stands before. */
+enum place {
+    PLACE_OPEN,  /* the first member or element */
+    PLACE_VALUE, /* a value */
+    PLACE_NEXT,  /* a comma or an end */
+};
+
+struct json {
+    const char *name, *text, *at, *end;
+    const char *token; /* where the value or key that was read last begins */
+    const char *key;   /* the member that is read, as it stands in the text; NULL: none */
+    size_t key_bytes;
+    GString *decoded;
+    GError *error;
+    uint64_t is_object; /* a bit a level that is open */
+    unsigned depth;
+    enum place place;
+    bool cut;
+};
+
+GQuark json_error_quark(void)
+{
+    return g_quark_from_static_string("parprof-json");
+}
+
+struct json *json_open(const char *text, size_t n, const char *name)
+{
+    struct json *j = g_new0(struct json, 1);
+    j->name = name;
+    j->text = j->at = text;
+    j->end = text + n;
+    j->decoded = g_string_sized_new(64);
+    j->place = PLACE_VALUE;
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        j->at += 3;
+    j->token = j->at;
+    return j;
+}
+
+bool json_close(struct json *j, GError **error)
+{
+    bool good = !j->error;
+    if (j->error)
+        g_propagate_error(error, j->error);
+    g_string_free(j->decoded, TRUE);
+    g_free(j);
+    return good;
+}
+
+bool json_bad(const struct json *j)
+{
+    return j->error != NULL;
+}
+
+bool json_cut(const struct json *j)
+{
+    return j->cut;
+}
+
+static size_t line_of(const struct json *j, const char *at)
+{
+    size_t line = 1;
+    for (const char *c = j->text; (c = memchr(c, '\n', (size_t)(at - c))); c++)
+        line++;
+    return line;
+}
+
+void json_fail(struct json *j, const char *format, ...)
+{
+    if (j->error)
+        return;
+    va_list args;
+    va_start(args, format);
+    g_autofree char *what = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_autofree char *raw = j->key ? g_strndup(j->key, MIN(j->key_bytes, 60)) : NULL;
+    g_autofree char *key = raw ? g_utf8_make_valid(raw, -1) : NULL;
+    g_set_error(&j->error, JSON_ERROR, 0, "%s:%zu: %s%s%s%s%s", j->name, line_of(j, j->token),
+                key ? "\"" : "", key ? key : "", key ? "\": " : "", what,
+                j->cut ? "; the file ends in the middle" : "");
+}
+
+static bool stopped(const struct json *j)
+{
+    return j->error || j->cut;
+}
+
+static void skip_space(struct json *j)
+{
+    while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\t' || *j->at == '\r'))
+        j->at++;
+}
+
+/* Whether something comes; else the text is cut. */
+static bool something(struct json *j)
+{
+    skip_space(j);
+    j->cut = j->cut || j->at == j->end;
+    return !j->cut;
+}
+
+static bool is_word(char c)
+{
+    return g_ascii_isalnum(c) || c == '_';
+}
+
+static enum json_type word_type(const char *at, const char *end)
+{
+    size_t n = (size_t)(end - at);
+    bool truth = (n >= 4 && memcmp(at, "true", 4) == 0 && (n == 4 || !is_word(at[4]))) ||
+                 (n >= 5 && memcmp(at, "false", 5) == 0 && (n == 5 || !is_word(at[5])));
+    return truth ? JSON_BOOL : JSON_NULL;
+}
+
+static enum json_type type_at(const char *at, const char *end)
+{
+    char c = *at;
+    if (c == '"')
+        return JSON_TEXT;
+    if (c == '{')
+        return JSON_OBJECT;
+    if (c == '[')
+        return JSON_ARRAY;
+    if (g_ascii_isdigit(c) || c == '.')
+        return JSON_NUMBER;
+    if (c == '-' || c == '+')
+        return at + 1 < end && g_ascii_isalpha(at[1]) ? JSON_NULL : JSON_NUMBER;
+    return is_word(c) ? word_type(at, end) : JSON_NOTHING;
+}
+
+static const char *word_end(const char *at, const char *end)
+{
+    at += *at == '-' || *at == '+';
+    while (at < end && is_word(*at))
+        at++;
+    return at;
+}
+
+enum json_type json_peek(struct json *j)
+{
+    if (stopped(j) || j->place != PLACE_VALUE || !something(j))
+        return JSON_NOTHING;
+    j->token = j->at;
+    enum json_type type = type_at(j->at, j->end);
+    if (type == JSON_NOTHING)
+        json_fail(j, "a value is missing here");
+    /* "tr" may have been true. */
+    if (type == JSON_NULL && j->depth > 0 && word_end(j->at, j->end) == j->end) {
+        j->cut = true;
+        return JSON_NOTHING;
+    }
+    return type;
+}
+
+static bool expect(struct json *j, enum json_type wanted, const char *what)
+{
+    static const char *const names[] = {
+        [JSON_NULL] = "null",   [JSON_BOOL] = "true or false", [JSON_NUMBER] = "a number",
+        [JSON_TEXT] = "a text", [JSON_ARRAY] = "a list",       [JSON_OBJECT] = "an object"};
+    enum json_type found = json_peek(j);
+    if (found != JSON_NOTHING && found != wanted)
+        json_fail(j, "found %s, should be %s", names[found], what ? what : names[wanted]);
+    return found == wanted;
+}
+
+/* Ends a number or a word; one that touches the end of the text may have been longer, unless it is all of it.
+ */
+static bool scalar_end(struct json *j, const char *end)
+{
+    j->at = end;
+    j->cut = end == j->end && j->depth > 0;
+    j->place = PLACE_NEXT;
+    return !j->cut;
+}
+
+static const char *number_end(const char *at, const char *end)
+{
+    while (at < end &&
+           (g_ascii_isdigit(*at) || *at == '.' || *at == 'e' || *at == 'E' || *at == '-' || *at == '+'))
+        at++;
+    return at;
+}
+
+/* From a quote to the one that ends the text: NULL where none does.  Linear: each run of backslashes is
+ * counted once. */
+static const char *text_end(const char *quote, const char *end)
+{
+    for (const char *at = quote + 1; (at = memchr(at, '"', (size_t)(end - at))); at++) {
+        const char *c = at;
+        while (c[-1] == '\\')
+            c--;
+        if ((at - c) % 2 == 0)
+            return at;
+    }
+    return NULL;
+}
+
+static bool hex4(const char *at, const char *end, gunichar *out)
+{
+    *out = 0;
+    for (int i = 0; i < 4; i++) {
+        if (at + i >= end || !g_ascii_isxdigit(at[i]))
+            return false;
+        *out = *out << 4 | (gunichar)g_ascii_xdigit_value(at[i]);
+    }
+    return true;
+}
+
+/* After the "\u"; returns what follows. */
+static const char *decode_unicode(const char *at, const char *end, GString *out)
+{
+    gunichar c, low;
+    if (!hex4(at, end, &c)) {
+        g_string_append(out, "\uFFFD");
+        return at;
+    }
+    at += 4;
+    if (c >= 0xD800 && c < 0xDC00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' &&
+        hex4(at + 2, end, &low) && low >= 0xDC00 && low < 0xE000) {
+        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+        at += 6;
+    }
+    g_string_append_unichar(out, c == 0 || (c >= 0xD800 && c < 0xE000) ? 0xFFFD : c);
+    return at;
+}
+
+static const char *decode_escape(const char *at, const char *end, GString *out)
+{
+    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+    if (at == end)
+        return at;
+    if (*at == 'u')
+        return decode_unicode(at + 1, end, out);
+    const char *simple = *at ? strchr(from, *at) : NULL;
+    g_string_append_c(out, simple ? to[simple - from] : *at);
+    return at + 1;
+}
+
+static void make_valid(GString *s)
+{
+    if (g_utf8_validate_len(s->str, s->len, NULL))
+        return;
+    g_autofree char *bytes = g_memdup2(s->str, s->len + 1);
+    const char *at = bytes, *end = bytes + s->len, *bad;
+    g_string_truncate(s, 0);
+    while (!g_utf8_validate_len(at, (gsize)(end - at), &bad)) {
+        g_string_append_len(s, at, bad - at);
+        g_string_append(s, "\uFFFD");
+        at = bad + 1;
+    }
+    g_string_append_len(s, at, end - at);
+}
+
+/* Reads the text that begins here. */
+static const char *decode(struct json *j)
+{
+    const char *at = j->at + 1, *end = text_end(j->at, j->end);
+    j->cut = !end;
+    j->at = end ? end + 1 : j->end;
+    if (!end)
+        end = j->end;
+    g_string_truncate(j->decoded, 0);
+    for (const char *slash; (slash = memchr(at, '\\', (size_t)(end - at)));) {
+        g_string_append_len(j->decoded, at, slash - at);
+        at = decode_escape(slash + 1, end, j->decoded);
+    }
+    g_string_append_len(j->decoded, at, end - at);
+    make_valid(j->decoded);
+    return j->decoded->str;
+}
+
+static void enter(struct json *j, bool object)
+{
+    if (j->depth == MAX_DEPTH) {
+        json_fail(j, "nested deeper than %d", MAX_DEPTH);
+        return;
+    }
+    j->is_object = j->is_object << 1 | object;
+    j->depth++;
+    j->at++;
+    j->place = PLACE_OPEN;
+}
+
+static void leave(struct json *j)
+{
+    j->is_object >>= 1;
+    j->depth--;
+    j->at++;
+    j->key = NULL;
+    j->place = PLACE_NEXT;
+}
+
+void json_object(struct json *j)
+{
+    if (expect(j, JSON_OBJECT, NULL))
+        enter(j, true);
+}
+
+void json_array(struct json *j)
+{
+    if (expect(j, JSON_ARRAY, NULL))
+        enter(j, false);
+}
+
+/* Goes on to the next member or element.  False at the end, which it steps over. */
+static bool next(struct json *j, bool object)
+{
+    if (stopped(j) || j->depth == 0 || (j->is_object & 1) != object)
+        return false;
+    if (j->place == PLACE_VALUE)
+        json_skip(j);
+    if (stopped(j) || !something(j))
+        return false;
+    j->token = j->at;
+    if (j->place == PLACE_NEXT && *j->at == ',') {
+        j->at++;
+        j->place = PLACE_OPEN;
+        if (!something(j))
+            return false;
+    }
+    if (*j->at == (object ? '}' : ']')) {
+        leave(j);
+        return false;
+    }
+    if (j->place == PLACE_NEXT)
+        json_fail(j, "\",\" or \"%c\" is missing here", object ? '}' : ']');
+    return !j->error;
+}
+
+const char *json_key(struct json *j)
+{
+    if (!next(j, true))
+        return NULL;
+    j->token = j->at;
+    if (*j->at != '"') {
+        json_fail(j, "the name of a member is missing here");
+        return NULL;
+    }
+    const char *name = decode(j);
+    if (j->cut || !something(j))
+        return NULL;
+    if (*j->at != ':') {
+        json_fail(j, "\":\" is missing here");
+        return NULL;
+    }
+    j->key = j->token + 1;
+    j->key_bytes = (size_t)(text_end(j->token, j->at) - j->key);
+    j->at++;
+    j->place = PLACE_VALUE;
+    return name;
+}
+
+bool json_element(struct json *j)
+{
+    if (!next(j, false))
+        return false;
+    j->place = PLACE_VALUE;
+    return true;
+}
+
+/* Looks at brackets and texts only. */
+static void skip_nested(struct json *j)
+{
+    static const bool stops[256] = {['"'] = true, ['{'] = true, ['}'] = true, ['['] = true, [']'] = true};
+    unsigned outside = j->depth;
+    const char *member = j->key;
+    do {
+        while (j->at < j->end && !stops[(unsigned char)*j->at])
+            j->at++;
+        if (j->at == j->end) {
+            j->cut = true;
+            return;
+        }
+        j->token = j->at;
+        char c = *j->at;
+        if (c == '"') {
+            const char *end = text_end(j->at, j->end);
+            j->cut = !end;
+            j->at = end ? end + 1 : j->end;
+        } else if (c == '{' || c == '[') {
+            enter(j, c == '{');
+        } else if ((c == '}') == (j->is_object & 1)) {
+            leave(j);
+        } else {
+            json_fail(j, "\"%c\" ends what \"%c\" began", c, c == '}' ? '[' : '{');
+        }
+    } while (j->depth > outside && !stopped(j));
+    j->key = member;
+}
+
+void json_skip(struct json *j)
+{
+    const char *end;
+    switch (json_peek(j)) {
+    case JSON_NOTHING:
+        return;
+    case JSON_OBJECT:
+    case JSON_ARRAY:
+        skip_nested(j);
+        break;
+    case JSON_TEXT:
+        end = text_end(j->at, j->end);
+        j->cut = !end;
+        j->at = end ? end + 1 : j->end;
+        break;
+    case JSON_NUMBER:
+        scalar_end(j, number_end(j->at, j->end));
+        break;
+    default:
+        scalar_end(j, word_end(j->at, j->end));
+    }
+    j->place = PLACE_NEXT;
+}
+
+const char *json_text(struct json *j)
+{
+    if (!expect(j, JSON_TEXT, NULL))
+        return "";
+    j->place = PLACE_NEXT;
+    return decode(j);
+}
+
+bool json_bool(struct json *j)
+{
+    return expect(j, JSON_BOOL, NULL) && scalar_end(j, word_end(j->at, j->end)) && *j->token == 't';
+}
+
+/* A number as it stands: 0.d1d2...dn x 10^point, no digit 0 at either end; n 0: zero.  Between first and last
+ * may be a decimal point. */
+struct decimal {
+    bool negative;
+    const char *first, *last;
+    int64_t n, point;
+};
+
+static const char *read_exponent(const char *at, const char *end, int64_t *out)
+{
+    if (at == end || (*at != 'e' && *at != 'E'))
+        return at;
+    at++;
+    bool negative = at < end && *at == '-';
+    at += at < end && (*at == '-' || *at == '+');
+    const char *digits = at;
+    int64_t x = 0;
+    for (; at < end && g_ascii_isdigit(*at); at++)
+        x = MIN(x * 10 + (*at - '0'), INT64_MAX / 100);
+    *out = negative ? -x : x;
+    return at > digits ? at : NULL;
+}
+
+static bool read_decimal(const char *at, const char *end, struct decimal *d)
+{
+    *d = (struct decimal){.negative = *at == '-'};
+    at += *at == '-' || *at == '+';
+    int64_t place = 0, exponent = 0; /* place: digits before this one since the first that is not 0 */
+    bool point = false, digits = false;
+    for (; at < end && (g_ascii_isdigit(*at) || (*at == '.' && !point)); at++) {
+        if (*at == '.') {
+            point = true;
+            continue;
+        }
+        digits = true;
+        if (*at != '0') {
+            d->first = d->first ? d->first : at;
+            d->last = at;
+            d->n = place + 1;
+        }
+        place += d->first != NULL;
+        d->point += d->first ? !point : -point;
+    }
+    if (!digits || read_exponent(at, end, &exponent) != end)
+        return false;
+    d->point = d->first ? d->point + exponent : 0;
+    return true;
+}
+
+/* The magnitude times 10^shift, to the nearest whole number.  False if that is beyond uint64. */
+static bool decimal_whole(const struct decimal *d, int64_t shift, uint64_t *out)
+{
+    int64_t keep = d->n ? d->point + shift : -1;
+    uint64_t x = 0;
+    *out = 0;
+    if (keep < 0)
+        return true;
+    if (keep > 20)
+        return false;
+    const char *c = d->first;
+    for (int64_t i = 0; i <= MIN(keep, d->n - 1); i++, c++) {
+        c += *c == '.';
+        if (i == keep) {
+            if (*c >= '5' && __builtin_add_overflow(x, 1, &x))
+                return false;
+        } else if (__builtin_mul_overflow(x, 10, &x) || __builtin_add_overflow(x, (uint64_t)(*c - '0'), &x)) {
+            return false;
+        }
+    }
+    for (int64_t i = d->n; i < keep; i++)
+        if (__builtin_mul_overflow(x, 10, &x))
+            return false;
+    *out = x;
+    return true;
+}
+
+/* The number that comes next; false where there is none. */
+static bool take_decimal(struct json *j, const char *what, struct decimal *d)
+{
+    if (!expect(j, JSON_NUMBER, what) || !scalar_end(j, number_end(j->at, j->end)))
+        return false;
+    if (!read_decimal(j->token, j->at, d))
+        json_fail(j, "found %.*s, should be a number", (int)MIN(j->at - j->token, 40), j->token);
+    return !j->error;
+}
+
+static void out_of_range(struct json *j, const char *what)
+{
+    json_fail(j, "found %.*s, should be %s", (int)MIN(j->at - j->token, 40), j->token, what);
+}
+
+static bool signed_value(const struct decimal *d, int64_t shift, int64_t *out)
+{
+    uint64_t x;
+    if (!decimal_whole(d, shift, &x) || x > (uint64_t)INT64_MAX + d->negative)
+        return false;
+    *out = (int64_t)(d->negative ? -x : x);
+    return true;
+}
+
+int64_t json_i64(struct json *j, int64_t min, int64_t max)
+{
+    struct decimal d;
+    int64_t x;
+    if (!take_decimal(j, "a whole number", &d))
+        return 0;
+    if (d.point >= d.n && signed_value(&d, 0, &x) && x >= min && x <= max)
+        return x;
+    g_autofree char *what =
+        g_strdup_printf("a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, min, max);
+    out_of_range(j, what);
+    return 0;
+}
+
+uint64_t json_u64(struct json *j, uint64_t max)
+{
+    struct decimal d;
+    uint64_t x;
+    if (!take_decimal(j, "a whole number", &d))
+        return 0;
+    if (d.point >= d.n && decimal_whole(&d, 0, &x) && x <= max && (!d.negative || x == 0))
+        return x;
+    g_autofree char *what = g_strdup_printf("a whole number from 0 to %" G_GUINT64_FORMAT, max);
+    out_of_range(j, what);
+    return 0;
+}
+
+uint32_t json_u32(struct json *j, uint32_t min, uint32_t max)
+{
+    return (uint32_t)json_i64(j, min, max);
+}
+
+int64_t json_us_ns(struct json *j)
+{
+    struct decimal d;
+    int64_t ns = 0;
+    if (take_decimal(j, "a time in microseconds", &d) && !signed_value(&d, 3, &ns))
+        out_of_range(j, "a time in microseconds of at most 292 years");
+    return ns;
+}
+
+double json_number(struct json *j)
+{
+    struct decimal d;
+    if (!take_decimal(j, NULL, &d))
+        return 0;
+    g_autofree char *digits = g_strndup(j->token, (gsize)(j->at - j->token));
+    double x = g_ascii_strtod(digits, NULL);
+    if (isfinite(x))
+        return x;
+    out_of_range(j, "a number that a double holds");
+    return 0;
+}

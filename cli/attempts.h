@@ -1,0 +1,29 @@
+/* cli/attempts.h -- a job done: every overlap that was asked for, run or simulated, and what to compare it with. */
+#ifndef CLI_ATTEMPTS_H
+#define CLI_ATTEMPTS_H
+
+#include "cli/predict.h"
+
+/* One overlap: run, or simulated where nothing is run; and in the first case, what the simulator expected. */
+struct attempt {
+    uint8_t overlap;
+    struct outcome outcome, predicted;
+};
+
+struct attempts {
+    struct attempt list[OVERLAPS]; /* the last is the main one */
+    unsigned n;                    /* 0: interrupted before the first measured step */
+    struct outcome apart;          /* without overlap, predicted: where no attempt is */
+    struct cost_table *measured;   /* of a real run, made without overlap */
+};
+
+/* The first SIGINT asks for a partial result; a second one ends the program the hard way. */
+void attempts_catch_interrupt(void);
+bool attempts_cancelled(void);
+
+/* False with the error set; what is there by then is released with the rest.  An interrupt leaves what is there. */
+bool attempts_make(struct attempts *, const struct job *, const struct options *, GError **);
+const struct attempt *attempts_main(const struct attempts *);
+void attempts_release(struct attempts *);
+
+#endif

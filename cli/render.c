@@ -1,0 +1,134 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/figures.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "profile/import.h"
+
+/* A file of ours, with what it gives figures. */
+struct source {
+    const char *path, *kind; /* "trace", "report", "sweep" */
+    char *name;              /* its overlap, or its own name */
+    struct trace trace;
+    struct analysis analysis;
+    struct digest digest;
+    struct series series;
+    bool has_trace, has_digest, has_series;
+};
+
+static void source_release(struct source *s)
+{
+    if (s->has_trace) {
+        analysis_release(&s->analysis);
+        trace_release(&s->trace);
+    }
+    if (s->has_digest)
+        digest_release(&s->digest);
+    if (s->has_series)
+        series_release(&s->series);
+    g_free(s->name);
+}
+
+static bool read_trace(struct source *s, const char *text, size_t n, GError **error)
+{
+    if (!import_trace(text, n, s->path, &s->trace, error))
+        return false;
+    s->has_trace = analyze(&s->trace, &s->analysis, error);
+    if (!s->has_trace) {
+        trace_release(&s->trace);
+        g_prefix_error(error, "%s: ", s->path);
+        return false;
+    }
+    struct report report = {.trace = &s->trace, .analysis = &s->analysis};
+    digest_make(&s->digest, &report);
+    s->has_digest = true;
+    return true;
+}
+
+static bool source_read(struct source *s, const char *path, GError **error)
+{
+    size_t n;
+    *s = (struct source){.path = path};
+    g_autofree char *text = file_read(path, &n, error);
+    if (!text || !(s->kind = import_kind(text, n, path, error)))
+        return false;
+    s->name = g_filename_display_basename(path);
+    if (!strcmp(s->kind, "trace"))
+        return read_trace(s, text, n, error);
+    if (!strcmp(s->kind, "report"))
+        return s->has_digest = digest_read(text, n, path, &s->digest, error);
+    if (!strcmp(s->kind, "sweep"))
+        return s->has_series = series_read(text, n, path, &s->series, error);
+    g_set_error(error, OPTION_ERROR, 0, "%s is a %s: figures are of traces, reports and sweeps", path,
+                s->kind);
+    return false;
+}
+
+/* Several files are compared: they are traces. */
+static bool comparable(const struct source *sources, unsigned n, GError **error)
+{
+    for (unsigned i = 0; n > 1 && i < n; i++)
+        if (!sources[i].has_trace) {
+            g_set_error(error, OPTION_ERROR, 0,
+                        "%s is a %s: several files in one figure are traces; render it alone",
+                        sources[i].path, sources[i].kind);
+            return false;
+        }
+    return true;
+}
+
+static bool draw(const struct source *sources, unsigned n, const struct options *o, GError **error)
+{
+    const struct source *main = &sources[n - 1];
+    const struct figure *figure;
+    const struct figure *standard = main->has_series  ? &figure_sweep
+                                    : main->has_trace ? &figure_timeline
+                                                      : &figure_breakdown;
+    if (!figures_pick(o, standard, &figure, error))
+        return false;
+    if (!figure) {
+        g_set_error_literal(error, OPTION_ERROR, 0, "--figure none leaves nothing to render");
+        return false;
+    }
+    g_autofree char *usual = g_strdup_printf("parprof-%s.svg", figure->name);
+    const char *path = option_text(o, OPTION_OUTPUT, usual);
+    const struct draw_ops *ops = figures_open(o, path, error);
+    if (!ops || !output_check(path, error))
+        return false;
+    g_autofree struct variant *others = g_new0(struct variant, n);
+    for (unsigned i = 0; i + 1 < n; i++)
+        others[i] = (struct variant){sources[i].name, &sources[i].trace, &sources[i].analysis, NULL};
+    struct figure_input input = {.trace = main->has_trace ? &main->trace : NULL,
+                                 .analysis = main->has_trace ? &main->analysis : NULL,
+                                 .digest = main->has_digest ? &main->digest : NULL,
+                                 .series = main->has_series ? &main->series : NULL,
+                                 .name = n > 1 ? main->name : NULL,
+                                 .others = others,
+                                 .n_others = n - 1};
+    if (!figures_write(figure, &input, o, ops, path, error))
+        return false;
+    if (strcmp(path, "-"))
+        printf("wrote %s\n", path);
+    return true;
+}
+
+static bool render_command(const struct options *o, int *status, GError **error)
+{
+    unsigned n = g_strv_length(o->operands), read = 0;
+    struct source *sources = g_new0(struct source, n);
+    bool ok = true;
+    (void)status;
+    for (; ok && read < n; read++)
+        ok = source_read(&sources[read], o->operands[read], error);
+    ok = ok && comparable(sources, n, error) && draw(sources, n, o, error);
+    for (unsigned i = 0; i < read; i++)
+        source_release(&sources[i]);
+    g_free(sources);
+    return ok;
+}
+
+const struct command command_render = {
+    "render", "draw a trace, a report or a sweep from its file", render_command, "TRACE|REPORT|SWEEP...", 1,
+    16};

@@ -1,0 +1,247 @@
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/attempts.h"
+#include "cli/cli.h"
+#include "cli/figures.h"
+#include "cli/output.h"
+#include "cli/points.h"
+#include "profile/memory.h"
+#include "profile/series.h"
+
+/* Simulated points are taken by any thread, real ones by one after all of these: nothing disturbs them. */
+struct sweep_job {
+    struct points points;
+    struct series series;
+    bool *real; /* a point each: left for later */
+    atomic_uint next, done;
+    bool progress;
+};
+
+static uint64_t most_memory(const struct trace *trace)
+{
+    uint64_t most = 0;
+    for (uint32_t r = 0; trace->memory_bytes && r < trace->t.n_ranks; r++)
+        most = MAX(most, memory_peak(trace, r));
+    return most;
+}
+
+static void take_numbers(struct series_point *point, const struct outcome *outcome,
+                         const struct outcome *predicted)
+{
+    const struct analysis *a = &outcome->analysis;
+    const struct partition *p = &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
+    point->measured = !outcome->trace.simulated;
+    point->step_ns = a->median_ns;
+    point->compute_ns = p->compute_ns;
+    point->comm_ns = p->comm_ns;
+    point->hidden_ns = p->hidden_comm_ns;
+    point->exposed_ns = p->exposed_comm_ns;
+    point->idle_ns = p->idle_ns;
+    point->predicted_ns = predicted ? predicted->analysis.median_ns : -1;
+    point->peak_bytes = most_memory(&outcome->trace);
+}
+
+/* What all points share, from one of them. */
+static char *describe(const struct points *p, const struct job *job)
+{
+    bool varies[N_OPTIONS] = {false};
+    for (unsigned a = 0; a < p->n_axes; a++)
+        varies[p->axis[a]] = true;
+    GString *out = g_string_new(NULL);
+    if (!varies[OPTION_MODEL])
+        g_string_append_printf(out, "%s, ", job->model->name);
+    if (!varies[OPTION_MODE])
+        g_string_append_printf(out, "%s, ", job->mode->name);
+    if (!varies[OPTION_RANKS])
+        g_string_append_printf(out, "%u rank%s, ", job->shape.ranks, job->shape.ranks == 1 ? "" : "s");
+    if (!varies[OPTION_BATCH] && !(varies[OPTION_RANKS] && !p->base.given[OPTION_BATCH]))
+        g_string_append_printf(out, "batch %u, ", job->shape.batch);
+    if (!varies[OPTION_BACKEND] && job->engine->real)
+        g_string_append_printf(out, "measured on %s", job->engine->name);
+    else if (!varies[OPTION_BACKEND])
+        g_string_append_printf(out, "simulated%s%s", varies[OPTION_CLUSTER] ? "" : " on ",
+                               varies[OPTION_CLUSTER] ? "" : job->cluster->name);
+    else
+        g_string_truncate(out, out->len - 2);
+    return g_string_free(out, FALSE);
+}
+
+static bool simulate_point(const struct job *job, struct series_point *point, GError **error)
+{
+    struct outcome outcome;
+    if (!predict(job, &job->shape, job->costs, &outcome, error))
+        return false;
+    take_numbers(point, &outcome, NULL);
+    outcome_release(&outcome);
+    return true;
+}
+
+static bool run_point(const struct job *job, const struct options *o, struct series_point *point,
+                      GError **error)
+{
+    struct attempts attempts;
+    bool ok = attempts_make(&attempts, job, o, error);
+    const struct attempt *main = attempts.n ? attempts_main(&attempts) : NULL;
+    if (main)
+        take_numbers(point, &main->outcome, main->predicted.there ? &main->predicted : NULL);
+    else if (ok)
+        point->why_not = g_strdup("interrupted");
+    attempts_release(&attempts);
+    return ok;
+}
+
+static void try_point(struct sweep_job *s, uint32_t i, bool real_too)
+{
+    struct series_point *point = &s->series.points[i];
+    struct options o;
+    struct job job = {0};
+    GError *error = NULL;
+    bool ok = points_options(&s->points, i, &o, &error) && job_open(&job, &o, &error);
+    if (ok && i == 0 && !s->series.title)
+        s->series.title = describe(&s->points, &job);
+    s->real[i] = ok && job.engine->real;
+    if (ok && !s->real[i])
+        ok = simulate_point(&job, point, &error);
+    else if (ok && real_too)
+        ok = run_point(&job, &o, point, &error);
+    if (!ok)
+        point->why_not = g_strdup(error->message);
+    g_clear_error(&error);
+    job_release(&job);
+    options_release(&o);
+}
+
+static void show_progress(struct sweep_job *s)
+{
+    unsigned done = ++s->done;
+    if (s->progress)
+        fprintf(stderr, done < s->points.n ? "\rpoint %u of %u " : "\r\033[K", done, s->points.n);
+}
+
+static void *simulate_points(void *user)
+{
+    struct sweep_job *s = user;
+    for (uint32_t i; (i = s->next++) < s->points.n && !attempts_cancelled();) {
+        try_point(s, i, false);
+        if (!s->real[i])
+            show_progress(s);
+    }
+    return NULL;
+}
+
+static void simulate_all(struct sweep_job *s)
+{
+    pthread_t threads[64];
+    unsigned n = MIN(MIN(g_get_num_processors(), G_N_ELEMENTS(threads)), s->points.n), started = 0;
+    while (started + 1 < n && !pthread_create(&threads[started], NULL, simulate_points, s))
+        started++;
+    simulate_points(s);
+    for (unsigned t = 0; t < started; t++)
+        pthread_join(threads[t], NULL);
+}
+
+static void run_all(struct sweep_job *s)
+{
+    for (uint32_t i = 0; i < s->points.n; i++)
+        if (s->real[i] && !attempts_cancelled()) {
+            try_point(s, i, true);
+            show_progress(s);
+        }
+    for (uint32_t i = 0; i < s->points.n; i++) {
+        struct series_point *p = &s->series.points[i];
+        if (!p->step_ns && !p->why_not)
+            p->why_not = g_strdup("interrupted");
+    }
+}
+
+static void begin_series(struct sweep_job *s)
+{
+    struct series *series = &s->series;
+    series->n_axes = s->points.n_axes;
+    series->axes = g_new0(char *, series->n_axes + 1);
+    for (unsigned a = 0; a < series->n_axes; a++)
+        series->axes[a] = g_strdup(option_name(s->points.axis[a]));
+    series->n_points = s->points.n;
+    series->points = g_new0(struct series_point, series->n_points);
+    for (uint32_t i = 0; i < series->n_points; i++)
+        series->points[i] = (struct series_point){.values = points_values(&s->points, i), .predicted_ns = -1};
+}
+
+/* One that explains the failure of all. */
+static bool any_good(const struct series *series, GError **error)
+{
+    if (series->best != UINT32_MAX || attempts_cancelled())
+        return true;
+    g_set_error(error, OPTION_ERROR, 0, "no point of the sweep could be had: %s", series->points[0].why_not);
+    return false;
+}
+
+static bool write_series(const struct series *series, const struct options *o, const char *figure,
+                         const struct draw_ops *draw, GError **error)
+{
+    const char *report = option_text(o, OPTION_REPORT, NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (report) {
+        series_json(series, text);
+        if (!output_write(report, text->str, text->len, error))
+            return false;
+    }
+    struct figure_input input = {.series = series};
+    if (figure && !figures_write(&figure_sweep, &input, o, draw, figure, error))
+        return false;
+    if (!o->given[OPTION_QUIET]) {
+        g_string_truncate(text, 0);
+        series_print(series, text);
+        if (figure || report)
+            g_string_append_printf(text, "wrote %s%s%s\n", figure ? figure : "", figure && report ? ", " : "",
+                                   report ? report : "");
+        fputs(text->str,
+              (figure && !strcmp(figure, "-")) || (report && !strcmp(report, "-")) ? stderr : stdout);
+    }
+    return true;
+}
+
+static bool check_outputs(const struct options *o, const char *figure, const struct draw_ops **draw,
+                          GError **error)
+{
+    const char *report = option_text(o, OPTION_REPORT, NULL);
+    if (output_same(figure, report)) {
+        g_set_error(error, OPTION_ERROR, 0,
+                    "--output and --report would overwrite each other: name a file each");
+        return false;
+    }
+    return (!report || output_check(report, error)) &&
+           (!figure || ((*draw = figures_open(o, figure, error)) && output_check(figure, error)));
+}
+
+static bool sweep_command(const struct options *o, int *status, GError **error)
+{
+    struct sweep_job s = {.progress = isatty(STDERR_FILENO)};
+    bool ok = points_init(&s.points, o, error);
+    const char *figure = option_text(&s.points.base, OPTION_OUTPUT, NULL);
+    const struct draw_ops *draw = NULL;
+    ok = ok && check_outputs(&s.points.base, figure, &draw, error);
+    if (ok) {
+        attempts_catch_interrupt();
+        s.progress = s.progress && !s.points.base.given[OPTION_QUIET];
+        s.real = g_new0(bool, s.points.n);
+        begin_series(&s);
+        simulate_all(&s);
+        run_all(&s);
+        series_find_best(&s.series);
+        ok = any_good(&s.series, error) && write_series(&s.series, &s.points.base, figure, draw, error);
+        if (ok && attempts_cancelled())
+            *status = EXIT_INTERRUPTED;
+        series_release(&s.series);
+        g_free(s.real);
+    }
+    points_release(&s.points);
+    return ok;
+}
+
+const struct command command_sweep = {
+    "sweep", "run or simulate every combination of lists and ranges of options", sweep_command, NULL, 0, 0};

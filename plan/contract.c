@@ -1,0 +1,375 @@
+/* Kernels trust a plan: they take as many elements as the model says from whatever an op accesses.  So what a
+ * mode builds by construction is checked here of a plan that was read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/seal.h"
+
+#define DOUBLE_BYTES sizeof(double)
+
+/* --- the model */
+
+static bool differs(GError **error, const char *what, uint32_t i)
+{
+    g_set_error(error, PLAN_ERROR, PLAN_ERROR_INVALID,
+                "%s %u of the plan is not the model's; was the model changed after the plan was made?", what,
+                i);
+    return false;
+}
+
+static bool check_tables(const struct tables *t, const struct model *model, GError **error)
+{
+    if (t->n_layers != model->n_layers)
+        return differs(error, "the number of layers,", t->n_layers);
+    if (t->n_params != model->n_params)
+        return differs(error, "the number of parameters,", t->n_params);
+    for (uint32_t i = 0; i < t->n_layers; i++)
+        if (strcmp(t->layers[i].name, model->layers[i].name) ||
+            strcmp(t->layers[i].block, model->layers[i].block))
+            return differs(error, "layer", i);
+    for (uint32_t i = 0; i < t->n_params; i++) {
+        const struct param *p = &model->params[i];
+        if (strcmp(t->params[i].name, p->name) || t->params[i].layer != p->layer ||
+            t->params[i].bytes != p->numel * dtype_bytes(model->dtype))
+            return differs(error, "parameter", i);
+    }
+    return true;
+}
+
+/* What tables do not show, such as heads and the length of a sequence, is in the shape of a layer. */
+static bool check_shapes(const struct plan *plan, const struct model *model, GError **error)
+{
+    g_auto(GStrv) shapes = g_new0(char *, (gsize)model->n_layers + 1);
+    for (uint32_t i = 0; i < model->n_layers; i++)
+        shapes[i] = layer_shape(model, i);
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->tag.kind != OP_FWD && op->tag.kind != OP_BWD)
+            continue;
+        if (op->tag.layer0 >= model->n_layers || op->cost >= plan->n_costs ||
+            strcmp(plan->costs[op->cost].shape, shapes[op->tag.layer0]))
+            return differs(error, "the layer's shape in op", i);
+    }
+    return true;
+}
+
+bool plan_check_model(const struct plan *plan, const struct model *model, GError **error)
+{
+    return check_tables(&plan->t, model, error) && check_shapes(plan, model, error);
+}
+
+/* --- the ops */
+
+struct contract {
+    const struct plan *plan;
+    const struct model *model;
+    uint64_t elem_bytes;
+    GError **error;
+};
+
+static uint32_t n_accesses(const struct plan *plan, uint32_t op)
+{
+    return plan->ops[op + 1].first_access - plan->ops[op].first_access;
+}
+
+static const struct access *access_of(const struct plan *plan, uint32_t op, uint32_t i)
+{
+    return &plan->accesses[plan->ops[op].first_access + i];
+}
+
+static const struct value *value_of(const struct plan *plan, uint32_t op, uint32_t i)
+{
+    return &plan->values[access_of(plan, op, i)->value];
+}
+
+static bool refuse_count(const struct contract *c, uint32_t op)
+{
+    return seal_refuse(c->plan, op, c->error, "has %u accesses, which its kind has not",
+                       n_accesses(c->plan, op));
+}
+
+/* Access i is of this mode and holds at least so many bytes, aligned. */
+static bool takes(const struct contract *c, uint32_t op, uint32_t i, unsigned mode, uint64_t bytes,
+                  uint64_t align)
+{
+    const struct value *v = value_of(c->plan, op, i);
+    if (access_of(c->plan, op, i)->mode != mode)
+        return seal_refuse(c->plan, op, c->error,
+                           "accesses value %u (its access %u) otherwise than its kind does",
+                           access_of(c->plan, op, i)->value, i);
+    if (v->bytes >= bytes && v->offset % align == 0)
+        return true;
+    return seal_refuse(c->plan, op, c->error,
+                       "value %u (its access %u) has %" G_GUINT64_FORMAT " bytes at %" G_GUINT64_FORMAT
+                       ", it needs %" G_GUINT64_FORMAT " at a multiple of %" G_GUINT64_FORMAT,
+                       access_of(c->plan, op, i)->value, i, v->bytes, v->offset, bytes, align);
+}
+
+static bool takes_elements(const struct contract *c, uint32_t op, uint32_t i, unsigned mode, uint64_t numel)
+{
+    return takes(c, op, i, mode, numel * c->elem_bytes, c->elem_bytes);
+}
+
+/* As many bytes as access `as`, in whole elements. */
+static bool takes_same(const struct contract *c, uint32_t op, uint32_t i, unsigned mode, uint32_t as)
+{
+    const uint64_t bytes = value_of(c->plan, op, as)->bytes;
+    if (bytes % c->elem_bytes || value_of(c->plan, op, i)->bytes != bytes)
+        return seal_refuse(c->plan, op, c->error,
+                           "its accesses %u and %u are not of equally many whole elements", as, i);
+    return takes(c, op, i, mode, bytes, c->elem_bytes);
+}
+
+static uint32_t samples_of(const struct contract *c, uint32_t op)
+{
+    const struct op *o = &c->plan->ops[op];
+    return c->plan->micro_rows[(gsize)c->plan->t.lanes[o->lane].rank * c->plan->n_micro + o->tag.micro];
+}
+
+/* Tokens index tables, so they come from an INPUT of the same micro-batch, into all of a value of its own. */
+static bool takes_input(const struct contract *c, uint32_t op, uint32_t i, unsigned mode)
+{
+    const struct value *v = value_of(c->plan, op, i);
+    const uint32_t id = access_of(c->plan, op, i)->value;
+    if (v->cls != VALUE_INPUT || v->root != id || v->micro != c->plan->ops[op].tag.micro)
+        return seal_refuse(c->plan, op, c->error, "value %u is no input of its micro-batch", id);
+    return takes(c, op, i, mode, model_input_bytes(c->model, samples_of(c, op)), sizeof(int32_t));
+}
+
+static bool is_tied(const struct model *model, uint32_t layer)
+{
+    return model->dims.tied && model->layers[layer].kind == LAYER_HEAD;
+}
+
+static bool check_layer(const struct contract *c, uint32_t op)
+{
+    const struct op_tag *tag = &c->plan->ops[op].tag;
+    const struct model *m = c->model;
+    const uint32_t layer = tag->layer0, samples = samples_of(c, op);
+    if (layer >= m->n_layers)
+        return seal_refuse(c->plan, op, c->error, "is of no layer");
+    /* A tied head has the words of the embedding, which begin its block. */
+    const uint64_t weight = is_tied(m, layer) ? m->params[0].numel : m->layers[layer].numel;
+    return takes_elements(c, op, 0, ACCESS_READ, weight) &&
+           (layer == 0 ? takes_input(c, op, 1, ACCESS_READ)
+                       : takes_elements(c, op, 1, ACCESS_READ, layer_out_numel(m, layer - 1, samples)));
+}
+
+static bool check_forward(const struct contract *c, uint32_t op)
+{
+    const uint32_t layer = c->plan->ops[op].tag.layer0, samples = samples_of(c, op);
+    const struct model *m = c->model;
+    if (n_accesses(c->plan, op) != 5)
+        return refuse_count(c, op);
+    return check_layer(c, op) && takes_elements(c, op, 2, ACCESS_WRITE, layer_out_numel(m, layer, samples)) &&
+           takes_elements(c, op, 3, ACCESS_WRITE, layer_saved_numel(m, layer, samples)) &&
+           takes_elements(c, op, 4, ACCESS_WRITE, layer_scratch_numel(m, layer, samples));
+}
+
+static bool check_backward(const struct contract *c, uint32_t op)
+{
+    const uint32_t layer = c->plan->ops[op].tag.layer0, samples = samples_of(c, op), grad = layer ? 5 : 4;
+    const struct model *m = c->model;
+    if (n_accesses(c->plan, op) != grad + 2)
+        return refuse_count(c, op);
+    if (!check_layer(c, op))
+        return false;
+    const uint64_t gradients = m->layers[is_tied(m, layer) ? 0 : layer].numel;
+    const unsigned mode = access_of(c->plan, op, grad)->mode == ACCESS_UPDATE ? ACCESS_UPDATE : ACCESS_WRITE;
+    return takes_elements(c, op, 2, ACCESS_READ, layer_saved_numel(m, layer, samples)) &&
+           takes_elements(c, op, 3, ACCESS_READ, layer_out_numel(m, layer, samples)) &&
+           (layer == 0 || takes_elements(c, op, 4, ACCESS_WRITE, layer_out_numel(m, layer - 1, samples))) &&
+           takes_elements(c, op, grad, mode, gradients) &&
+           takes_elements(c, op, grad + 1, ACCESS_WRITE, layer_scratch_numel(m, layer, samples));
+}
+
+static bool check_input(const struct contract *c, uint32_t op)
+{
+    return n_accesses(c->plan, op) == 1 ? takes_input(c, op, 0, ACCESS_WRITE) : refuse_count(c, op);
+}
+
+static bool check_loss(const struct contract *c, uint32_t op)
+{
+    const uint64_t logits = layer_out_numel(c->model, c->model->n_layers - 1, samples_of(c, op));
+    if (n_accesses(c->plan, op) != 4)
+        return refuse_count(c, op);
+    return takes_elements(c, op, 0, ACCESS_READ, logits) && takes_input(c, op, 1, ACCESS_READ) &&
+           takes_elements(c, op, 2, ACCESS_WRITE, logits) &&
+           takes(c, op, 3, ACCESS_WRITE, DOUBLE_BYTES, DOUBLE_BYTES);
+}
+
+static bool check_copies(const struct contract *c, uint32_t op)
+{
+    if (n_accesses(c->plan, op) % 2)
+        return refuse_count(c, op);
+    for (uint32_t i = 0; i < n_accesses(c->plan, op); i += 2)
+        if (!takes_same(c, op, i, ACCESS_READ, i) || !takes_same(c, op, i + 1, ACCESS_WRITE, i))
+            return false;
+    return true;
+}
+
+static bool check_norm(const struct contract *c, uint32_t op)
+{
+    if (n_accesses(c->plan, op) == 0)
+        return refuse_count(c, op);
+    for (uint32_t i = 1; i < n_accesses(c->plan, op); i++)
+        if (!takes_same(c, op, i, ACCESS_READ, i))
+            return false;
+    return takes(c, op, 0, ACCESS_WRITE, 2 * DOUBLE_BYTES, DOUBLE_BYTES);
+}
+
+static bool check_optim(const struct contract *c, uint32_t op)
+{
+    static const uint32_t pieces[OPTIMIZERS] = {
+        [OPTIMIZER_SGD] = 2, [OPTIMIZER_MOMENTUM] = 3, [OPTIMIZER_ADAM] = 4};
+    const uint32_t n = n_accesses(c->plan, op), piece = pieces[c->plan->optimizer], rest = n % piece;
+    if (rest > 1)
+        return refuse_count(c, op);
+    for (uint32_t i = 0; i < n - rest; i++)
+        if (!takes_same(c, op, i, i % piece == 1 ? ACCESS_READ : ACCESS_UPDATE, i - i % piece))
+            return false;
+    return rest == 0 || takes(c, op, n - 1, ACCESS_READ, 2 * DOUBLE_BYTES, DOUBLE_BYTES);
+}
+
+static bool check_sum(const struct contract *c, uint32_t op)
+{
+    const uint32_t n = n_accesses(c->plan, op);
+    if (n < 2)
+        return refuse_count(c, op);
+    for (uint32_t i = 0; i < n; i++)
+        if (!takes_same(c, op, i, i + 1 < n ? ACCESS_READ : ACCESS_WRITE, 0))
+            return false;
+    return true;
+}
+
+/* Of the other hops sealing checks all there is to check. */
+static bool check_hop(const struct contract *c, uint32_t op)
+{
+    const unsigned kind = c->plan->ops[op].tag.kind;
+    const bool adds = kind == OP_EXCHANGE_ADD || kind == OP_RECV_ADD;
+    const bool exchange = kind == OP_EXCHANGE || kind == OP_EXCHANGE_ADD;
+    if (exchange && n_accesses(c->plan, op) != 2)
+        return refuse_count(c, op);
+    for (uint32_t i = exchange; adds && i < n_accesses(c->plan, op); i++)
+        if (!takes_same(c, op, i, ACCESS_UPDATE, i))
+            return false;
+    for (uint32_t i = 0; i < n_accesses(c->plan, op); i++)
+        if (value_of(c->plan, op, i)->offset % c->elem_bytes)
+            return seal_refuse(c->plan, op, c->error, "accesses a part of an element");
+    return !exchange ||
+           (takes(c, op, 0, ACCESS_READ, 0, 1) && takes(c, op, 1, adds ? ACCESS_UPDATE : ACCESS_WRITE, 0, 1));
+}
+
+struct range {
+    uint64_t offset, end;
+    uint32_t root;
+    bool write;
+};
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+    return x->root != y->root ? (x->root > y->root) - (x->root < y->root)
+                              : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* What is written overlaps nothing else that the op accesses. */
+static bool check_apart(const struct contract *c, uint32_t op)
+{
+    const uint32_t n = n_accesses(c->plan, op);
+    g_autofree struct range *ranges = g_new(struct range, (gsize)n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct value *v = value_of(c->plan, op, i);
+        ranges[i] = (struct range){v->offset, v->offset + v->bytes, v->root,
+                                   access_of(c->plan, op, i)->mode & ACCESS_WRITE};
+    }
+    qsort(ranges, n, sizeof *ranges, compare_ranges);
+    uint64_t end = 0, written_end = 0; /* of what began before in the same root */
+    for (uint32_t i = 0; i < n; i++) {
+        const struct range *r = &ranges[i];
+        if (i == 0 || r->root != ranges[i - 1].root)
+            end = written_end = 0;
+        if (r->offset < r->end && r->offset < (r->write ? end : written_end))
+            return seal_refuse(c->plan, op, c->error, "writes bytes of value %u that it accesses twice",
+                               r->root);
+        end = MAX(end, r->end);
+        written_end = r->write ? MAX(written_end, r->end) : written_end;
+    }
+    return true;
+}
+
+/* A sum may replace one of its terms. */
+static bool check_sum_apart(const struct contract *c, uint32_t op)
+{
+    const uint32_t n = n_accesses(c->plan, op);
+    const struct value *sum = value_of(c->plan, op, n - 1);
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        const struct value *term = value_of(c->plan, op, i);
+        if (term->root == sum->root && term->offset != sum->offset &&
+            term->offset < sum->offset + sum->bytes && sum->offset < term->offset + term->bytes)
+            return seal_refuse(c->plan, op, c->error, "its access %u overlaps the sum", i);
+    }
+    return true;
+}
+
+static bool check_op(const struct contract *c, uint32_t op)
+{
+    const struct plan *plan = c->plan;
+    const struct op_tag *tag = &plan->ops[op].tag;
+    const bool meets = op_lane_class(tag->kind) == LANE_COMM && tag->kind != OP_SUM;
+    static bool (*const checks[OP_KINDS])(const struct contract *, uint32_t) = {
+        [OP_INPUT] = check_input,  [OP_FWD] = check_forward,      [OP_LOSS] = check_loss,
+        [OP_BWD] = check_backward, [OP_PACK] = check_copies,      [OP_UNPACK] = check_copies,
+        [OP_NORM] = check_norm,    [OP_OPTIM] = check_optim,      [OP_SUM] = check_sum,
+        [OP_EXCHANGE] = check_hop, [OP_EXCHANGE_ADD] = check_hop, [OP_SEND] = check_hop,
+        [OP_RECV] = check_hop,     [OP_RECV_ADD] = check_hop};
+    if (meets != (tag->gang != OP_NONE))
+        return seal_refuse(plan, op, c->error,
+                           meets ? "is in no gang, so it has no peers" : "is in a gang, its kind has none");
+    if (tag->micro >= plan->n_micro)
+        return seal_refuse(plan, op, c->error, "micro-batch %u, but there are %u", tag->micro, plan->n_micro);
+    for (uint32_t i = 0; i < n_accesses(plan, op) && tag->kind != OP_INPUT; i++)
+        if (value_of(plan, op, i)->cls == VALUE_INPUT && access_of(plan, op, i)->mode & ACCESS_WRITE)
+            return seal_refuse(plan, op, c->error, "writes value %u, which is for inputs",
+                               access_of(plan, op, i)->value);
+    return (!checks[tag->kind] || checks[tag->kind](c, op)) &&
+           (tag->kind == OP_SUM ? check_sum_apart : check_apart)(c, op);
+}
+
+/* Weights that are live in are made, a layer at a time. */
+static bool check_weights(const struct contract *c)
+{
+    for (uint32_t i = 0; i < c->plan->n_values; i++) {
+        const struct value *v = &c->plan->values[i];
+        if (v->root == i && v->cls == VALUE_WEIGHT &&
+            (v->index >= c->model->n_layers ||
+             v->bytes != c->model->layers[v->index].numel * c->elem_bytes)) {
+            g_set_error(c->error, PLAN_ERROR, PLAN_ERROR_INVALID,
+                        "value %u is of another size than the weights of its layer", i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_samples(const struct contract *c)
+{
+    for (uint32_t r = 0; r < c->plan->t.n_ranks; r++)
+        if (!c->plan->rank_rows || !model_fits(c->model, MAX(1, c->plan->rank_rows[r]))) {
+            g_set_error(c->error, PLAN_ERROR, PLAN_ERROR_INVALID,
+                        "the plan does not say how many samples rank %u has, or too many", r);
+            return false;
+        }
+    return true;
+}
+
+bool plan_check_run(const struct plan *plan, const struct model *model, GError **error)
+{
+    const struct contract c = {plan, model, dtype_bytes(model->dtype), error};
+    if (!check_samples(&c) || !check_weights(&c))
+        return false;
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (!check_op(&c, i))
+            return false;
+    return true;
+}
