@@ -50,12 +50,13 @@ const struct attempt *attempts_main(const struct attempts *r)
 static bool execute(const struct job *job, const struct options *o, const struct shape *shape,
                     uint32_t warmup, uint32_t steps, const char *what, struct outcome *out, GError **error)
 {
-    struct plan plan;
+    struct plan own;
     *out = (struct outcome){0};
-    if (!plan_make(job->mode, shape, &plan, error))
+    struct plan *plan = job_plan(job, shape, &own, error);
+    if (!plan)
         return false;
-    plan_place(&plan);
-    struct run run = {.plan = &plan,
+    plan_place(plan);
+    struct run run = {.plan = plan,
                       .model = job->model,
                       .warmup = warmup,
                       .steps = steps,
@@ -77,7 +78,7 @@ static bool execute(const struct job *job, const struct options *o, const struct
         label_trace(job, shape, &out->trace);
     else
         trace_release(&out->trace);
-    plan_release(&plan);
+    job_plan_release(job, &own);
     return ok;
 }
 
@@ -147,6 +148,20 @@ static bool run_simulated(const struct job *job, struct attempts *r, GError **er
     return predict_apart(job, job->costs, r, error);
 }
 
+/* A plan from a file is one attempt: there is none of another overlap to measure its costs or compare it
+ * with. */
+static bool run_given(const struct job *job, const struct options *o, struct attempts *r, GError **error)
+{
+    struct attempt *attempt = &r->list[0];
+    *attempt = (struct attempt){.overlap = job->shape.overlap};
+    bool ok = job->engine->real
+                  ? execute(job, o, &job->shape, option_number(o, OPTION_WARMUP, 2),
+                            option_number(o, OPTION_STEPS, 10), "running", &attempt->outcome, error)
+                  : predict(job, &job->shape, job->costs, &attempt->outcome, error);
+    r->n = attempt->outcome.there;
+    return ok;
+}
+
 bool attempts_cancelled(void)
 {
     return cancelled;
@@ -155,5 +170,7 @@ bool attempts_cancelled(void)
 bool attempts_make(struct attempts *r, const struct job *job, const struct options *o, GError **error)
 {
     *r = (struct attempts){0};
+    if (job->given)
+        return run_given(job, o, r, error);
     return job->engine->real ? run_real(job, o, r, error) : run_simulated(job, r, error);
 }

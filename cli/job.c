@@ -12,7 +12,7 @@ static bool unknown(GError **error, enum option_id id, const char *text, const c
     return false;
 }
 
-static bool pick_engine(struct job *job, const struct options *o, GError **error)
+bool job_pick_engine(struct job *job, const struct options *o, GError **error)
 {
     const char *name = option_text(o, OPTION_BACKEND, "auto");
     g_autoptr(GString) names = g_string_new("auto");
@@ -72,6 +72,11 @@ static uint64_t mib(const struct options *o, enum option_id id, uint64_t fallbac
     return o->given[id] ? (uint64_t)floor(option_number(o, id, 0) * 1048576) : fallback;
 }
 
+double job_lr(const struct options *o, unsigned optimizer)
+{
+    return option_number(o, OPTION_LR, optimizer == OPTIMIZER_ADAM ? 1e-3 : 0.1);
+}
+
 static bool pick_optimizer(struct job *job, const struct options *o, GError **error)
 {
     const char *name = option_text(o, OPTION_OPTIMIZER, optimizer_name(OPTIMIZER_SGD));
@@ -84,22 +89,34 @@ static bool pick_optimizer(struct job *job, const struct options *o, GError **er
         return false;
     }
     job->momentum = option_number(o, OPTION_MOMENTUM, 0);
-    job->lr = option_number(o, OPTION_LR, adam ? 1e-3 : 0.1);
     job->clip_norm = option_number(o, OPTION_CLIP_GRAD_NORM, 0);
     job->shape.optimizer = adam ? OPTIMIZER_ADAM : job->momentum > 0 ? OPTIMIZER_MOMENTUM : OPTIMIZER_SGD;
     job->shape.clip = job->clip_norm > 0;
+    job->lr = job_lr(o, job->shape.optimizer);
     return true;
 }
 
-/* auto is what costs least on the busiest link. */
+static bool wants_nccl(const struct options *o)
+{
+    return !strcmp(option_text(o, OPTION_COMM_MODEL, ""), "nccl");
+}
+
+/* What costs least on the busiest link: a ring goes through one card of each node, the whole through all. */
+static unsigned best_algo(const struct job *job, const struct options *o)
+{
+    const struct cluster *c = job->cluster;
+    return wants_nccl(o) || (c && c->net_cards > 1 && job->shape.ranks > c->devices) ? ALLREDUCE_WHOLE
+                                                                                     : ALLREDUCE_RING;
+}
+
 static bool pick_algo(struct job *job, const struct options *o, GError **error)
 {
     const char *text = option_text(o, OPTION_ALLREDUCE, "auto");
     g_autoptr(GString) names = g_string_new("auto");
-    job->shape.algo = ALLREDUCE_RING;
+    job->shape.algo = (uint8_t)best_algo(job, o);
     if (!strcmp(text, "auto"))
         return true;
-    for (unsigned algo = ALLREDUCE_RING; algo < ALLREDUCES; algo++) {
+    for (unsigned algo = 0; algo < ALLREDUCES; algo++) {
         if (!(job->engine->algos & 1u << algo))
             continue;
         job->shape.algo = (uint8_t)algo;
@@ -180,34 +197,89 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
            check_shapes(job, error);
 }
 
-static bool pick_prices(struct job *job, const struct options *o, GError **error)
+/* Once: the shape wants it before the prices do. */
+static bool pick_machine(struct job *job, const struct options *o, GError **error)
 {
+    if (job->cluster)
+        return true;
     if (job->engine->real)
         return option_link(o, &job->link_gbps, &job->link_us, error);
+    job->cluster = cluster_load(option_text(o, OPTION_CLUSTER, "a100x4"), error);
+    if (job->cluster && job->cluster->nodes > 1)
+        job->shape.node_devices = job->cluster->devices;
+    return job->cluster;
+}
+
+static struct cost_model *compute_model(struct job *job, const struct options *o, GError **error)
+{
     const char *cost = option_text(o, OPTION_COST, "analytic");
-    if (!(job->cluster = cluster_load(option_text(o, OPTION_CLUSTER, "a100x4"), error)))
-        return false;
     if (g_str_has_prefix(cost, "unit") && (!cost[4] || cost[4] == ':'))
-        job->costs = cost_unit_new(cost[4] ? cost + 5 : "", error);
-    else if (!strcmp(cost, "analytic"))
-        job->costs = cost_analytic_new(job->cluster, error);
-    else
-        return unknown(error, OPTION_COST, cost, "analytic or unit:F=1,B=1,W=1,C=0");
-    return job->costs;
+        return cost_unit_new(cost[4] ? cost + 5 : "", error);
+    if (!strcmp(cost, "analytic"))
+        return cost_analytic_new(job->cluster, error);
+    unknown(error, OPTION_COST, cost, "analytic or unit:F=1,B=1,W=1,C=0");
+    return NULL;
+}
+
+static struct cost_model *comm_model(struct job *job, const struct options *o, GError **error)
+{
+    const char *comm = option_text(o, OPTION_COMM_MODEL, "");
+    if (!strcmp(comm, "nccl"))
+        return cost_nccl_new(job->cluster, error);
+    if (!strcmp(comm, "alpha-beta"))
+        return cost_analytic_new(job->cluster, error);
+    unknown(error, OPTION_COMM_MODEL, comm, "alpha-beta or nccl");
+    return NULL;
+}
+
+bool job_pick_prices(struct job *job, const struct options *o, GError **error)
+{
+    if (!pick_machine(job, o, error))
+        return false;
+    if (job->engine->real)
+        return true;
+    if (!o->given[OPTION_COMM_MODEL]) {
+        job->costs = compute_model(job, o, error);
+        return job->costs;
+    }
+    if (!(job->rest_costs = compute_model(job, o, error)) || !(job->comm_costs = comm_model(job, o, error)))
+        return false;
+    job->costs = cost_split_new(job->comm_costs, job->rest_costs);
+    return true;
 }
 
 bool job_open(struct job *job, const struct options *o, GError **error)
 {
     *job = (struct job){0};
-    return pick_mode(job, o, error) && pick_engine(job, o, error) &&
+    return pick_mode(job, o, error) && job_pick_engine(job, o, error) &&
            options_check(o, job->mode->name, job->engine->name, error) && pick_model(job, o, error) &&
-           pick_shape(job, o, error) && pick_prices(job, o, error);
+           pick_machine(job, o, error) && pick_shape(job, o, error) && job_pick_prices(job, o, error);
+}
+
+struct plan *job_plan(const struct job *job, const struct shape *shape, struct plan *own, GError **error)
+{
+    if (job->given)
+        return job->given;
+    return plan_make(job->mode, shape, own, error) ? own : NULL;
+}
+
+void job_plan_release(const struct job *job, struct plan *own)
+{
+    if (!job->given)
+        plan_release(own);
 }
 
 void job_release(struct job *job)
 {
+    if (job->given)
+        plan_release(job->given);
+    g_clear_pointer(&job->given, g_free);
+    g_clear_pointer(&job->file, g_free);
+    g_clear_pointer(&job->checksum, g_free);
     g_clear_pointer(&job->model, model_free);
     g_clear_pointer(&job->costs, cost_model_free);
+    g_clear_pointer(&job->rest_costs, cost_model_free);
+    g_clear_pointer(&job->comm_costs, cost_model_free);
     g_clear_pointer(&job->cluster, cluster_free);
     g_clear_pointer(&job->why_not_first, g_free);
 }

@@ -11,11 +11,16 @@
 struct job {
     const struct mode *mode;
     const struct engine *engine; /* the one that `run` would take */
-    struct model *model;
+    struct model *model; /* NULL: of a given plan that can only be simulated */
     struct shape shape; /* with the last of the overlaps, the main one */
+    /* Of a plan from a file: the plan, sealed; its file and the checksum of that.  NULL: the shape is to be planned.  Then the
+     * shape says what the plan shows of it, not how it came about: neither buckets nor overlap. */
+    struct plan *given;
+    char *file, *checksum;
     uint8_t overlaps[OVERLAPS], n_overlaps;
     struct cluster *cluster;        /* engine sim only */
     struct cost_model *costs;       /* engine sim only */
+    struct cost_model *rest_costs, *comm_costs; /* what costs is split into; NULL: it is whole */
     double link_gbps, link_us;      /* engine cpu only */
     double lr, momentum, clip_norm; /* as in struct run */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */
@@ -28,5 +33,14 @@ struct shape job_shape(const struct job *, unsigned overlap);
  */
 bool job_open(struct job *, const struct options *, GError **);
 void job_release(struct job *);
+
+/* Parts of job_open that do not ask for a shape. */
+bool job_pick_engine(struct job *, const struct options *, GError **);
+bool job_pick_prices(struct job *, const struct options *, GError **);
+double job_lr(const struct options *, unsigned optimizer);
+
+/* The plan of one of its shapes: the given one, or one made in `own`, which job_plan_release frees.  NULL with the error. */
+struct plan *job_plan(const struct job *, const struct shape *, struct plan *own, GError **);
+void job_plan_release(const struct job *, struct plan *own);
 
 #endif

@@ -15,26 +15,28 @@ void label_trace(const struct job *job, const struct shape *shape, struct trace 
 {
     if (shape->first_iteration)
         trace_label(trace, "iteration", "the first");
-    if (job->cluster && shape->ranks > job->cluster->devices)
-        trace_label(trace, "cluster", "%s, extended from %u to %u devices", job->cluster->name,
-                    job->cluster->devices, shape->ranks);
+    const struct cluster *c = job->cluster;
+    if (c && shape->ranks > c->nodes * c->devices)
+        trace_label(trace, "cluster", "%s, extended from %u to %u devices", c->name, c->nodes * c->devices,
+                    shape->ranks);
 }
 
 bool predict(const struct job *job, const struct shape *shape, const struct cost_model *costs,
              struct outcome *out, GError **error)
 {
-    struct plan plan;
+    struct plan own;
     *out = (struct outcome){0};
-    if (!plan_make(job->mode, shape, &plan, error))
+    const struct plan *plan = job_plan(job, shape, &own, error);
+    if (!plan)
         return false;
-    struct run run = {.plan = &plan, .model = job->model, .costs = costs, .steps = 1};
+    struct run run = {.plan = plan, .model = job->model, .costs = costs, .steps = 1};
     trace_init(&out->trace);
     out->there = sim_engine.run(&run, &out->trace, error) && analyze(&out->trace, &out->analysis, error);
     if (!out->there)
         trace_release(&out->trace);
     else
         label_trace(job, shape, &out->trace);
-    plan_release(&plan);
+    job_plan_release(job, &own);
     return out->there;
 }
 

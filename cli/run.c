@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "cli/job.h"
+#include "cli/plan-file.h"
 #include "cli/summary.h"
 #include "profile/report.h"
 
@@ -37,7 +38,8 @@ static void closing_line(const struct job *job, const struct options *o, const s
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
     int64_t predicted_ns = (main->predicted.there ? &main->predicted : &main->outcome)->analysis.median_ns,
             best_ns;
-    double best = job->shape.ranks > 1 ? predict_best_bucket(job, costs, predicted_ns, &best_ns) : 0;
+    double best =
+        job->shape.ranks > 1 && !job->given ? predict_best_bucket(job, costs, predicted_ns, &best_ns) : 0;
     if (wrote)
         files_name(f, report, out);
     else
@@ -45,6 +47,10 @@ static void closing_line(const struct job *job, const struct options *o, const s
     if (best > 0)
         g_string_append_printf(out, "try --bucket-mb %g (predicted %.1f ms instead of %.1f)\n", best,
                                best_ns / 1e6, predicted_ns / 1e6);
+    else if (job->given && job->engine->real)
+        g_string_append_printf(out, "try parprof run %s --backend sim\n", o->operands[0]);
+    else if (job->given)
+        g_string_append_printf(out, "try parprof run %s --cost unit\n", o->operands[0]);
     else if (job->engine->real)
         g_string_append(out, "try --backend sim --model bert-base\n");
     else
@@ -64,7 +70,7 @@ static bool conclude(const struct job *job, const struct options *o, const struc
                             .analysis = &main->outcome.analysis,
                             .others = others,
                             .n_others = list_others(r, others),
-                            .tokens = job->model->task == TASK_TOKENS,
+                            .tokens = job->model && job->model->task == TASK_TOKENS,
                             .backend = job->engine->name,
                             .options = summary.options,
                             .environment = summary.environment};
@@ -89,8 +95,9 @@ static bool run_command(const struct options *o, int *status, GError **error)
     struct files files = {0};
     struct attempts attempts = {0};
     attempts_catch_interrupt();
-    bool ok = job_open(&job, o, error) && files_check(&files, job.mode->name, o, error) &&
-              attempts_make(&attempts, &job, o, error);
+    const char *plan = o->operands[0];
+    bool ok = (plan ? plan_file_open(&job, plan, o, error) : job_open(&job, o, error)) &&
+              files_check(&files, job.mode->name, o, error) && attempts_make(&attempts, &job, o, error);
     if (ok && attempts_cancelled())
         *status = EXIT_INTERRUPTED;
     if (ok && attempts.n) {
@@ -105,5 +112,7 @@ static bool run_command(const struct options *o, int *status, GError **error)
     return ok;
 }
 
-const struct command command_run = {"run", "run a training mode on what is here, or simulate it",
-                                    run_command};
+const struct command command_run = {
+    "run",       "run a training mode, or a plan from a file, on what is here, or simulate it",
+    run_command, "[PLAN.json]",
+    0,           1};

@@ -39,7 +39,7 @@ static void add_training(GPtrArray *rows, const struct job *job, const struct op
     row(rows, "optimizer", "%s", optimizer_name(shape->optimizer));
     if (shape->accumulate > 1)
         row(rows, "accumulate", "%" PRIu32, shape->accumulate);
-    if (shape->clip)
+    if (job->clip_norm > 0)
         number_row(rows, "clip_grad_norm", job->clip_norm);
     if (shape->bucket_view)
         row(rows, "gradient_as_bucket_view", "yes");
@@ -61,9 +61,16 @@ void summary_init(struct summary *s, const struct job *job, const struct options
     s->option_rows = g_ptr_array_new_with_free_func(g_free);
     s->environment_rows = g_ptr_array_new_with_free_func(g_free);
     row(s->option_rows, "batch", "%" PRIu32, shape->batch);
-    row(s->option_rows, "seq_len", "%" PRIu32, job->model->dims.seq);
-    row(s->option_rows, "dtype", "%s", dtype_name(job->model->dtype));
-    if (job->mode->has_buckets) {
+    if (job->given) {
+        g_autofree char *name = g_filename_display_basename(job->file);
+        row(s->option_rows, "plan", "%s", name);
+        row(s->option_rows, "plan_sha256", "%s", job->checksum);
+    }
+    if (job->model) {
+        row(s->option_rows, "seq_len", "%" PRIu32, job->model->dims.seq);
+        row(s->option_rows, "dtype", "%s", dtype_name(job->model->dtype));
+    }
+    if (job->mode->has_buckets && !job->given) {
         row(s->option_rows, "bucket_bytes", "%" PRIu64, shape->bucket_bytes);
         row(s->option_rows, "first_bucket_bytes", "%" PRIu64, shape->first_bucket_bytes);
         row(s->option_rows, "overlap", "%s", overlap_name(shape->overlap));
@@ -104,9 +111,9 @@ static void head_ranks(const struct job *job, const struct options *o, const str
         g_string_append_printf(out, "cannot run here (%s), ", job->why_not_first);
     g_string_append_printf(out, "simulated on %s: %" PRIu32 " rank%s", job->cluster->name, ranks,
                            ranks == 1 ? "" : "s");
-    if (ranks > job->cluster->devices)
-        g_string_append_printf(out, ", more than its %" PRIu32 " devices: taken as linked alike",
-                               job->cluster->devices);
+    const uint32_t devices = job->cluster->nodes * job->cluster->devices;
+    if (ranks > devices)
+        g_string_append_printf(out, ", more than its %" PRIu32 " devices: taken as linked alike", devices);
     g_string_append_c(out, '\n');
 }
 
@@ -115,13 +122,30 @@ static void head_optimizer(const struct job *job, GString *out)
     static const char *const names[OPTIMIZERS] = {
         [OPTIMIZER_SGD] = "SGD", [OPTIMIZER_MOMENTUM] = "SGD", [OPTIMIZER_ADAM] = "Adam"};
     g_string_append_printf(out, ", %s", names[job->shape.optimizer]);
-    if (job->shape.optimizer == OPTIMIZER_MOMENTUM)
+    if (job->shape.optimizer == OPTIMIZER_MOMENTUM && job->momentum > 0)
         g_string_append_printf(out, " with momentum %g", job->momentum);
-    if (job->shape.clip)
+    else if (job->shape.optimizer == OPTIMIZER_MOMENTUM)
+        g_string_append(out, " with a momentum");
+    if (job->shape.clip && !(job->clip_norm > 0))
+        g_string_append(out, ", gradients clipped");
+    else if (job->shape.clip)
         g_string_append_printf(out, ", gradients clipped to a norm of %g", job->clip_norm);
     if (job->shape.first_iteration)
         g_string_append(out, ", the first iteration");
     g_string_append_c(out, '\n');
+}
+
+static void head_plan(const struct job *job, GString *out)
+{
+    const struct tables *t = &job->given->t;
+    g_autofree char *name = g_filename_display_name(job->file);
+    g_string_append_printf(out, "plan %s: mode %s, %" PRIu32 " operations\n", name,
+                           t->mode ? t->mode : "unknown", job->given->n_ops);
+    if (!job->model)
+        g_string_append_printf(out, "model %s, of which it says too little to be run; batch %" PRIu32,
+                               t->model ? t->model : "unknown", job->shape.batch);
+    if (!job->model)
+        head_optimizer(job, out);
 }
 
 static void head_model(const struct job *job, GString *out)
@@ -147,7 +171,10 @@ static void head_model(const struct job *job, GString *out)
 void summary_head(const struct job *job, const struct options *o, const struct trace *trace, GString *out)
 {
     head_ranks(job, o, trace, out);
-    head_model(job, out);
+    if (job->given)
+        head_plan(job, out);
+    if (job->model)
+        head_model(job, out);
     if (!job->engine->real)
         g_string_append_printf(out, "costs %s; link %g Gb/s, %g µs\n", job->costs->name,
                                job->cluster->link_gbps, job->cluster->link_us);

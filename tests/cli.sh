@@ -157,6 +157,42 @@ run --mode ddp $small --ranks 2 --batch 4 --steps 3 --warmup 1 --link none --ove
 result $? "two overlaps are both run, and lose alike"
 rm -f ./*
 
+# shellcheck disable=SC2086
+run plan $small --ranks 2 --batch 4 --format json -o p.json
+# shellcheck disable=SC2086
+run --backend sim $small --ranks 2 --batch 4 --figure none --trace made.json
+run run p.json --backend sim --figure none --trace read.json
+[ "$status" = 0 ] && cmp -s made.json read.json && grep -q '^plan p.json: mode ddp' "$dir/out"
+result $? "a plan from a file is simulated as the one that was made"
+run run p.json --steps 3 --warmup 1 --link none --report r.json
+[ "$status" = 0 ] && [ -s parprof-ddp.svg ] && grep -q 'equal on all ranks' "$dir/out" && grep -q '"plan": "p.json"' r.json
+result $? "a plan from a file is run"
+run run p.json --ranks 3
+[ "$status" = 2 ] && grep -q 'ranks: the plan in p.json says it' "$dir/err"
+result $? "options that define a plan are refused beside one"
+run run p.json --clip-grad-norm 1
+[ "$status" = 2 ] && grep -q 'no use for it' "$dir/err"
+result $? "clipping is refused where the plan clips nothing"
+sed 's/"deps":\[0\]/"deps":[]/' p.json >broken.json
+run run broken.json
+[ "$status" = 2 ] && grep -q 'broken.json: op ' "$dir/err"
+result $? "a plan that cannot be proved is refused"
+sed 's/"ini":.*/"was":1,/' p.json >old.json
+run run old.json
+[ "$status" = 2 ] && grep -q 'give --backend sim' "$dir/err"
+result $? "a plan without its model is not run"
+run run old.json --backend sim --figure none
+[ "$status" = 0 ] && grep -q 'says too little to be run' "$dir/out"
+result $? "a plan without its model is simulated"
+head -c 1000 p.json >cut.json
+: >empty.json
+for file in cut.json empty.json none.json .; do
+    run run "$file"
+    [ "$status" = 2 ] && [ "$(wc -l <"$dir/err")" = 1 ] || break
+done
+result $? "a file that is no plan is refused in one line"
+rm -f ./*
+
 # How long the first measured step takes to come depends on the machine: an interrupt before it says so, and is tried later.
 for seconds in 1 3 10 30 60; do
     # shellcheck disable=SC2086
