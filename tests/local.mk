@@ -23,6 +23,7 @@ UNIT_TESTS = \
 	%D%/t-ddp \
 	%D%/t-exec \
 	%D%/t-export \
+	%D%/t-flow \
 	%D%/t-kernels \
 	%D%/t-kernels-models \
 	%D%/t-layers \
@@ -55,7 +56,7 @@ SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) \
-	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
+	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h %D%/timing-plan.h \
 	%D%/operand.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
 	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt
