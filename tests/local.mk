@@ -27,6 +27,7 @@ UNIT_TESTS = \
 	%D%/t-export \
 	%D%/t-import \
 	%D%/t-json \
+	%D%/t-flow \
 	%D%/t-kernels \
 	%D%/t-kernels-models \
 	%D%/t-layers \
@@ -71,6 +72,7 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) \
 	%D%/check-drawn.h %D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
+	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h %D%/timing-plan.h \
 	%D%/operand.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
 	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
 	%D%/operand.h %D%/paper.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
