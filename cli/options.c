@@ -7,11 +7,11 @@
 
 G_DEFINE_QUARK(parprof - option, option_error)
 
-#define TEXT   OPTION_TEXT
-#define TUPLE  OPTION_TUPLE
-#define NUMBER OPTION_NUMBER
-#define COUNT  OPTION_COUNT
-#define FLAG   OPTION_FLAG
+#define TEXT   TAKES_TEXT
+#define TUPLE  TAKES_TUPLE
+#define NUMBER TAKES_NUMBER
+#define COUNT  TAKES_COUNT
+#define FLAG   TAKES_NOTHING
 const struct option_spec option_specs[N_OPTIONS] = {
 #define SECTION(...)
 #define OPTION(id, ...) {__VA_ARGS__},

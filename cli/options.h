@@ -20,7 +20,7 @@ enum option_id {
     N_OPTIONS
 };
 
-enum option_type { OPTION_TEXT, OPTION_TUPLE, OPTION_NUMBER, OPTION_COUNT, OPTION_FLAG };
+enum option_type { TAKES_TEXT, TAKES_TUPLE, TAKES_NUMBER, TAKES_COUNT, TAKES_NOTHING };
 
 /* A row of the table. */
 struct option_spec {

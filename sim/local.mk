@@ -4,4 +4,3 @@ libparprof_a_SOURCES += %D%/cluster.h %D%/cost-model.h %D%/nccl.h %D%/resources.
 DATA_FILES += %D%/clusters/a100x16-200g.ini %D%/clusters/a100x4.ini %D%/clusters/a100x8.ini \
 	%D%/clusters/cpu.ini %D%/clusters/dgx-h100.ini %D%/clusters/dgx-h100x4.ini %D%/clusters/h200x8.ini \
 	%D%/clusters/rtx-pcie-x2.ini %D%/clusters/v100x32-100g.ini
-DATA_FILES += %D%/clusters/a100x4.ini %D%/clusters/cpu.ini %D%/clusters/dgx-h100.ini
