@@ -24,6 +24,7 @@ UNIT_TESTS = \
 	%D%/t-digest \
 	%D%/t-exec \
 	%D%/t-export \
+	%D%/t-files \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
@@ -59,10 +60,13 @@ SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) \
-	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
+	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/same-digest.h %D%/scene.h \
+	%D%/small-trace.h \
 	%D%/operand.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
 	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
-	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt
+	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt \
+	%D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json %D%/files/v0.1/report-sim.json \
+	%D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.
