@@ -26,6 +26,7 @@ UNIT_TESTS = \
 	%D%/t-exec \
 	%D%/t-export \
 	%D%/t-flow \
+	%D%/t-files \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
@@ -71,6 +72,14 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-a
 	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt %D%/golden/optim-torch.py \
 	%D%/golden/optim-torch.txt %D%/hand-plan.h %D%/lsan.supp %D%/operand.h %D%/paper.h %D%/plans.h %D%/scene.h \
 	%D%/small-trace.h %D%/step.h %D%/strict-json.h %D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tsan.supp
+EXTRA_DIST += $(SHELL_TESTS) \
+	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/same-digest.h %D%/scene.h \
+	%D%/small-trace.h \
+	%D%/operand.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
+	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
+	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt \
+	%D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json %D%/files/v0.1/report-sim.json \
+	%D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.

@@ -5,57 +5,10 @@
 
 #include "profile/digest.h"
 #include "profile/import.h"
+#include "tests/same-digest.h"
 #include "tests/small-trace.h"
 #include "tests/strict-json.h"
 #include "tests/tap.h"
-
-static void assert_pairs(char *const *a, char *const *b)
-{
-    guint n = g_strv_length((char **)a);
-    g_assert_cmpuint(n, ==, g_strv_length((char **)b));
-    for (guint i = 0; i < n; i++)
-        g_assert_cmpstr(a[i], ==, b[i]);
-}
-
-static void assert_row(const struct digest_row *a, const struct digest_row *b)
-{
-    g_assert_cmpstr(a->name, ==, b->name);
-    g_assert_true(a->measured == b->measured);
-    g_assert_cmpint(a->step_ns, ==, b->step_ns);
-    g_assert_cmpint(a->predicted_step_ns, ==, b->predicted_step_ns);
-    for (unsigned phase = 0; phase < PHASES; phase++)
-        g_assert_cmpint(a->phase_ns[phase], ==, b->phase_ns[phase]);
-    g_assert_cmpint(a->partition.compute_ns, ==, b->partition.compute_ns);
-    g_assert_cmpint(a->partition.exposed_comm_ns, ==, b->partition.exposed_comm_ns);
-    g_assert_cmpint(a->partition.exposed_copy_ns, ==, b->partition.exposed_copy_ns);
-    g_assert_cmpint(a->partition.idle_ns, ==, b->partition.idle_ns);
-    g_assert_cmpint(a->partition.window_ns, ==, b->partition.window_ns);
-    g_assert_cmpint(a->partition.comm_ns, ==, b->partition.comm_ns);
-    g_assert_cmpint(a->partition.hidden_comm_ns, ==, b->partition.hidden_comm_ns);
-}
-
-static void assert_same(const struct digest *a, const struct digest *b)
-{
-    g_assert_cmpstr(a->mode, ==, b->mode);
-    g_assert_cmpstr(a->backend, ==, b->backend);
-    g_assert_cmpstr(a->model, ==, b->model);
-    g_assert_cmpuint(a->n_ranks, ==, b->n_ranks);
-    g_assert_true(a->simulated == b->simulated && a->cancelled == b->cancelled);
-    assert_pairs(a->labels, b->labels);
-    assert_pairs(a->options, b->options);
-    assert_pairs(a->environment, b->environment);
-    g_assert_cmpuint(a->n_rows, ==, b->n_rows);
-    for (uint32_t i = 0; i < a->n_rows; i++)
-        assert_row(&a->rows[i], &b->rows[i]);
-    g_assert_cmpuint(a->n_memory, ==, b->n_memory);
-    for (uint32_t i = 0; i < a->n_memory; i++)
-        g_assert_cmpstr(a->memory_names[i], ==, b->memory_names[i]);
-    for (uint32_t i = 0; i < a->n_memory * a->n_ranks; i++)
-        g_assert_cmpuint(a->memory_bytes[i], ==, b->memory_bytes[i]);
-    g_assert_true(!a->memory_measured == !b->memory_measured);
-    for (uint32_t i = 0; a->memory_measured && i < a->n_ranks; i++)
-        g_assert_cmpuint(a->memory_measured[i], ==, b->memory_measured[i]);
-}
 
 static bool read_copy(const char *text, size_t n, struct digest *d, GError **error)
 {
@@ -137,7 +90,7 @@ static void test_same(void)
         digest_make(&made, &m.report);
         g_assert_true(read_copy(text->str, text->len, &read, &error));
         g_assert_no_error(error);
-        assert_same(&made, &read);
+        assert_same_digest(&made, &read);
         g_assert_cmpuint(made.n_rows, ==, m.report.analysis ? m.report.n_others + 1 : 0);
         if (made.n_rows) {
             const struct digest_row *own = &made.rows[made.n_rows - 1];
