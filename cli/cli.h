@@ -23,6 +23,10 @@ struct command {
 extern const struct command command_run, command_plan, command_list;
 extern const struct command *const commands[]; /* ends with NULL; the first is the default */
 
+/* published.c: draws the published steps of a preset, and prints their table. */
+struct preset;
+bool published_show(const struct preset *, const struct options *, GError **);
+
 /* engines.c: every engine of this build, ends with NULL, the preferred one first. */
 struct engine;
 extern const struct engine *const engines[];

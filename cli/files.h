@@ -10,11 +10,15 @@
 struct files {
     const struct figure *kind;
     const struct draw_ops *draw;
+    struct figure_options look;
     const char *figure, *trace, *report;
 };
 
 /* Fails on what could not be drawn or written.  Not given, the figure goes to parprof-MODE.svg. */
 bool files_check(struct files *, const char *mode, const struct options *, GError **);
+
+/* The figure alone, of what there is. */
+bool files_draw(const struct files *, const struct figure_input *, GError **);
 
 /* Writes all that can be written; the error is the first. */
 bool files_write(const struct files *, const struct report *, GError **);

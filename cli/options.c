@@ -154,6 +154,23 @@ bool options_parse(struct options *o, int argc, char **argv, GError **error)
     return true;
 }
 
+bool options_preset(struct options *o, const char *name, const char *text, GError **error)
+{
+    g_autofree char *option = g_strconcat("--", name, NULL);
+    const struct spec *spec = find(option);
+    if (!spec) {
+        usage(error, "there is no option --%s: 'parprof --help' lists them", name);
+        return false;
+    }
+    if (o->given[spec - specs] || (spec->type == FLAG && !strcmp(text, "no")))
+        return true;
+    if (spec->type == FLAG && strcmp(text, "yes")) {
+        usage(error, "--%s is yes or no, not '%s'", name, text);
+        return false;
+    }
+    return set(option, text, o, error);
+}
+
 void options_release(struct options *o)
 {
     g_clear_pointer(&o->strings, g_string_chunk_free);

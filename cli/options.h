@@ -35,6 +35,8 @@ struct options {
 /* Parses argv; nothing is printed.  False with a message that names the option and what it takes. */
 bool options_parse(struct options *, int argc, char **argv, GError **);
 void options_release(struct options *);
+/* Gives an option of the command as a preset does: what was given before stays.  A flag takes yes or no. */
+bool options_preset(struct options *, const char *name, const char *text, GError **);
 char *options_help(const char *command); /* NULL: all commands; g_free */
 
 /* An option that means nothing for this mode or backend is an error that says to which it belongs. */

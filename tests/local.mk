@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	%D%/t-cost \
 	%D%/t-data \
 	%D%/t-ddp \
+	%D%/t-draw \
 	%D%/t-exec \
 	%D%/t-export \
 	%D%/t-json \
@@ -39,7 +40,6 @@ UNIT_TESTS = \
 	%D%/t-series \
 	%D%/t-sim \
 	%D%/t-sim-ddp \
-	%D%/t-svg \
 	%D%/t-sweep \
 	%D%/t-text \
 	%D%/t-trace \
@@ -50,6 +50,7 @@ UNIT_TESTS = \
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
+%C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
 %C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c

@@ -34,10 +34,28 @@ static char *title_of(const struct figure *f, const struct figure_input *in)
     g_autofree char *title =
         in->series && !in->trace && !in->digest
             ? g_strdup_printf("%s of %s", f->name, in->series->title ? in->series->title : "options")
-            : g_strdup_printf("%s of %s, %s", f->name, mode ? mode : "a trace",
+            : g_strdup_printf("%s of %s, %s", f->name, mode ? mode : "a step",
                               model ? model : "unnamed model");
 
     return g_utf8_make_valid(title, -1);
+}
+
+static struct draw *begin(const struct figure_options *o, const char *title, const struct draw_ops *ops,
+                          GError **error)
+{
+    const struct canvas canvas = {o->width, o->height, title, o->outlines, o->dpi};
+
+    return ops->begin(&canvas, error);
+}
+
+bool figure_fits(const struct figure *f, const struct figure_options *o, const struct draw_ops *ops,
+                 GError **error)
+{
+    struct draw *draw = canvas_ok(f, o, error) ? begin(o, NULL, ops, error) : NULL;
+
+    if (draw)
+        ops->cancel(draw);
+    return draw;
 }
 
 GBytes *figure_render(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
@@ -46,10 +64,7 @@ GBytes *figure_render(const struct figure *f, const struct figure_input *in, con
     if (!canvas_ok(f, o, error))
         return NULL;
     g_autofree char *title = title_of(f, in);
-    struct draw *draw = ops->begin(
-        &(struct canvas){
-            .width = o->width, .height = o->height, .title = title, .outlines = o->outlines, .dpi = o->dpi},
-        error);
+    struct draw *draw = begin(o, title, ops, error);
     if (!draw)
         return NULL;
     if (!f->draw(in, o, ops, draw, error)) {

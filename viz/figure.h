@@ -39,6 +39,9 @@ extern const struct figure figure_timeline, figure_breakdown, figure_memory, fig
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);
 
+/* Whether that canvas can be drawn on, before there is anything to draw: not too small to read, not too large to open. */
+bool figure_fits(const struct figure *, const struct figure_options *, const struct draw_ops *, GError **);
+
 /* begin, draw, finish: the whole file's bytes.  NULL also for a canvas that is too small to read or too large
  * to open. */
 GBytes *figure_render(const struct figure *, const struct figure_input *, const struct figure_options *,
