@@ -22,8 +22,10 @@ UNIT_TESTS = \
 	%D%/t-data \
 	%D%/t-ddp \
 	%D%/t-draw \
+	%D%/t-digest \
 	%D%/t-exec \
 	%D%/t-export \
+	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
 	%D%/t-kernels-models \
@@ -48,12 +50,12 @@ UNIT_TESTS = \
 	%D%/t-viz \
 	%D%/t-viz-figures
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh
+%C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
-%C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c
 %C%_t_viz_figures_SOURCES = %D%/t-viz-figures.c %D%/draw-list.c
 %C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
 
