@@ -10,6 +10,10 @@ bool files_check(struct files *f, const char *mode, const struct options *o, GEr
     g_autofree char *standard = g_strdup_printf("parprof-%s.svg", mode);
     if (!drawing_check(&f->drawing, o, figures[0], g_intern_string(standard), error))
         return false;
+    if (f->drawing.figure == &figure_sweep) {
+        g_set_error_literal(error, OPTION_ERROR, 0, "figure sweep is of a sweep: 'parprof sweep' draws it");
+        return false;
+    }
     f->trace = option_text(o, OPTION_TRACE, NULL);
     f->report = option_text(o, OPTION_REPORT, NULL);
     if (output_same(f->drawing.path, f->trace) || output_same(f->drawing.path, f->report) ||

@@ -121,6 +121,23 @@ static gboolean set(const char *option, const char *text, gpointer data, GError 
     return TRUE;
 }
 
+bool options_preset(struct options *o, const char *name, const char *text, GError **error)
+{
+    g_autofree char *option = g_strconcat("--", name, NULL);
+    const struct option_spec *spec = find(option);
+    if (!spec) {
+        usage(error, "there is no option --%s: 'parprof --help' lists them", name);
+        return false;
+    }
+    if (o->given[spec - option_specs] || (spec->type == FLAG && !strcmp(text, "no")))
+        return true;
+    if (spec->type == FLAG && strcmp(text, "yes")) {
+        usage(error, "--%s is yes or no, not '%s'", name, text);
+        return false;
+    }
+    return set(option, text, o, error);
+}
+
 static GOptionContext *context_new(struct options *o)
 {
     GOptionContext *context = g_option_context_new(NULL);

@@ -25,8 +25,8 @@ UNIT_TESTS = \
 	%D%/t-draw \
 	%D%/t-exec \
 	%D%/t-export \
-	%D%/t-flow \
 	%D%/t-files \
+	%D%/t-flow \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
@@ -69,17 +69,11 @@ SHELL_TESTS = %D%/cli.sh %D%/help.sh %D%/layering.sh
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-allreduce.txt %D%/draw-list.h \
-	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt %D%/golden/optim-torch.py \
-	%D%/golden/optim-torch.txt %D%/hand-plan.h %D%/lsan.supp %D%/operand.h %D%/paper.h %D%/plans.h %D%/scene.h \
-	%D%/small-trace.h %D%/step.h %D%/strict-json.h %D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tsan.supp
-EXTRA_DIST += $(SHELL_TESTS) \
-	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/same-digest.h %D%/scene.h \
-	%D%/small-trace.h \
-	%D%/operand.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
-	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
-	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt \
 	%D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json %D%/files/v0.1/report-sim.json \
-	%D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json
+	%D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json %D%/golden/encoder-torch.py \
+	%D%/golden/encoder-torch.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/hand-plan.h \
+	%D%/lsan.supp %D%/operand.h %D%/paper.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h \
+	%D%/step.h %D%/strict-json.h %D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.

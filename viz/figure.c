@@ -26,6 +26,20 @@ static bool canvas_ok(const struct figure *f, const struct figure_options *o, GE
     return false;
 }
 
+/* What a viewer shows above the figure. */
+static char *title_of(const struct figure *f, const struct figure_input *in)
+{
+    const char *mode = in->trace ? in->trace->t.mode : in->digest ? in->digest->mode : NULL;
+    const char *model = in->trace ? in->trace->t.model : in->digest ? in->digest->model : NULL;
+    g_autofree char *title =
+        in->series && !in->trace && !in->digest
+            ? g_strdup_printf("%s of %s", f->name, in->series->title ? in->series->title : "options")
+            : g_strdup_printf("%s of %s, %s", f->name, mode ? mode : "a step",
+                              model ? model : "unnamed model");
+
+    return g_utf8_make_valid(title, -1);
+}
+
 static struct draw *begin(const struct figure_options *o, const char *title, const struct draw_ops *ops,
                           GError **error)
 {
@@ -42,20 +56,6 @@ bool figure_fits(const struct figure *f, const struct figure_options *o, const s
     if (draw)
         ops->cancel(draw);
     return draw;
-}
-
-/* What a viewer shows above the figure. */
-static char *title_of(const struct figure *f, const struct figure_input *in)
-{
-    const char *mode = in->trace ? in->trace->t.mode : in->digest ? in->digest->mode : NULL;
-    const char *model = in->trace ? in->trace->t.model : in->digest ? in->digest->model : NULL;
-    g_autofree char *title =
-        in->series && !in->trace && !in->digest
-            ? g_strdup_printf("%s of %s", f->name, in->series->title ? in->series->title : "options")
-            : g_strdup_printf("%s of %s, %s", f->name, mode ? mode : "a trace",
-                              model ? model : "unnamed model");
-
-    return g_utf8_make_valid(title, -1);
 }
 
 GBytes *figure_render(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
