@@ -357,13 +357,13 @@ static void test_shapes(void)
         /* 1/4 px: exact for Cairo and in hundredths; never all outside, which Cairo leaves out */
         const double x = g_test_rand_int_range(-40, 4000) / 4.0, y = g_test_rand_int_range(-40, 2400) / 4.0;
         const double w = g_test_rand_int_range(50, 200) / 2.0, h = g_test_rand_int_range(50, 400) / 4.0;
-        const double rect[] = {x, y, x + w, y, x + w, y + h, x, y + h}, line[] = {x, y, x + w, y - h},
+        const double rect[] = {x, y, x + w, y, x + w, y + h, x, y + h}, line[] = {x, y, x + w, y + h},
                      mark[] = {x, y, x + w, y, x + w / 2, y + h};
         const int kind = g_test_rand_int_range(0, 3);
         if (kind == 0)
             real->rect(d, x, y, w, h, &(struct fill){.color = (int32_t)color, .stroke = -1});
         else if (kind == 1)
-            real->line(d, x, y, x + w, y - h, color, 2, i % 2);
+            real->line(d, x, y, x + w, y + h, color, 2, i % 2);
         else
             real->polygon(d, 3, mark, color);
         put_points(drawn, color, kind != 1,
