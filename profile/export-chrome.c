@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/json.h"
+#include "profile/cost-rows.h"
 
 /* Writes rows of one array or object: "[" or "{" before the first, "," before the others, each on a line. */
 struct rows {
@@ -66,6 +67,7 @@ static void write_lanes(const struct tables *t, GString *out)
         text_field(out, ",", "class", lane_class_name(lane->cls));
         field(out, ",", "rank", lane->rank);
         field(out, ",", "device", lane->device);
+        field(out, ",", "node", lane->node);
         index_field(out, "peer", lane->peer, OP_NONE);
         g_string_append_c(out, '}');
     }
@@ -127,18 +129,9 @@ static void write_costs(const struct trace *trace, GString *out)
     struct rows rows = {out};
     g_string_append(out, ",\n\"costs\":[");
     for (uint32_t i = 0; i < trace->n_costs; i++) {
-        const struct cost_key *cost = &trace->costs[i];
         next_row(&rows);
-        text_field(out, "{", "kind", op_name(cost->kind));
-        text_field(out, ",", "algo", allreduce_name(cost->algo));
-        text_field(out, ",", "shape", cost->shape);
-        bytes_field(out, ",", "bytes", cost->bytes);
-        bytes_field(out, ",", "flops", cost->flops);
-        field(out, ",", "rows", cost->rows);
-        field(out, ",", "kernels", cost->kernels);
-        field(out, ",", "members", cost->members);
-        g_string_append(out, ",\"share\":");
-        json_double(out, cost->share);
+        g_string_append_c(out, '{');
+        cost_key_json(&trace->costs[i], out);
         g_string_append_c(out, '}');
     }
     g_string_append_c(out, ']');
@@ -316,6 +309,8 @@ static void write_op(const struct trace *trace, uint32_t index, const struct tra
     index_field(out, "cost", op->cost, OP_NONE);
     bytes_field(out, ",", "bytes", tag->bytes);
     field(out, ",", "ready_ns", op->ready_ns);
+    if (op->work_ns >= 0)
+        field(out, ",", "work_ns", op->work_ns);
     if (op->lane != span->lane)
         field(out, ",", "op_lane", op->lane);
     if (op->start_ns != span->start_ns || op->end_ns != span->end_ns) {

@@ -73,7 +73,7 @@ static int64_t vary(struct maker *m, int64_t ns)
 /* Appends to a lane: starts when the lane is free and it is ready. */
 static int64_t add(struct maker *m, struct op_tag tag, uint32_t lane, int64_t ready_ns, int64_t ns)
 {
-    struct trace_op op = {.tag = tag, .lane = lane, .ready_ns = ready_ns};
+    struct trace_op op = {.tag = tag, .lane = lane, .cost = OP_NONE, .ready_ns = ready_ns, .work_ns = -1};
 
     op.start_ns = MAX(ready_ns, m->free_ns[lane]);
     op.end_ns = m->free_ns[lane] = op.start_ns + ns;

@@ -89,8 +89,10 @@ static inline void small_random(struct trace *trace, GRand *rand)
                 small_op(OP_FWD, small_lane(rank, LANE_COMPUTE, 0), step, now[rank], now[rank] + 1);
             trace_add_op(trace, &first);
             int64_t begin = now[rank] + 1, end = begin;
-            for (unsigned lane = 0; lane < SMALL_LANES - 1; lane++)
-                end = MAX(end, small_fill(trace, rand, rank * SMALL_LANES + lane, step, begin));
+            for (unsigned lane = 0; lane < SMALL_LANES - 1; lane++) {
+                int64_t filled = small_fill(trace, rand, rank * SMALL_LANES + lane, step, begin);
+                end = MAX(end, filled);
+            }
             now[rank] = end + g_rand_int_range(rand, 0, 3);
         }
     }
