@@ -109,7 +109,7 @@ static bool pick_algo(struct job *job, const struct options *o, GError **error)
     const char *text = option_text(o, OPTION_ALLREDUCE, "auto");
     g_autoptr(GString) names = g_string_new("auto");
     job->shape.algo = (uint8_t)best_algo(job, o);
-    if (!strcmp(text, "auto"))
+    if (!strcmp(text, "auto") || (!strcmp(text, "nccl") && prices_want_whole(o)))
         return true;
     for (unsigned algo = 0; algo < ALLREDUCES; algo++) {
         if (!(job->engine->algos & 1u << algo))
