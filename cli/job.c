@@ -96,17 +96,12 @@ static bool pick_optimizer(struct job *job, const struct options *o, GError **er
     return true;
 }
 
-static bool wants_nccl(const struct options *o)
-{
-    return !strcmp(option_text(o, OPTION_COMM_MODEL, ""), "nccl");
-}
-
 /* What costs least on the busiest link: a ring goes through one card of each node, the whole through all. */
 static unsigned best_algo(const struct job *job, const struct options *o)
 {
     const struct cluster *c = job->cluster;
-    return wants_nccl(o) || (c && c->net_cards > 1 && job->shape.ranks > c->devices) ? ALLREDUCE_WHOLE
-                                                                                     : ALLREDUCE_RING;
+    return prices_want_whole(o) || (c && c->net_cards > 1 && job->shape.ranks > c->devices) ? ALLREDUCE_WHOLE
+                                                                                            : ALLREDUCE_RING;
 }
 
 static bool pick_algo(struct job *job, const struct options *o, GError **error)
@@ -114,7 +109,7 @@ static bool pick_algo(struct job *job, const struct options *o, GError **error)
     const char *text = option_text(o, OPTION_ALLREDUCE, "auto");
     g_autoptr(GString) names = g_string_new("auto");
     job->shape.algo = (uint8_t)best_algo(job, o);
-    if (!strcmp(text, "auto"))
+    if (!strcmp(text, "auto") || (!strcmp(text, "nccl") && prices_want_whole(o)))
         return true;
     for (unsigned algo = 0; algo < ALLREDUCES; algo++) {
         if (!(job->engine->algos & 1u << algo))
@@ -210,42 +205,15 @@ static bool pick_machine(struct job *job, const struct options *o, GError **erro
     return job->cluster;
 }
 
-static struct cost_model *compute_model(struct job *job, const struct options *o, GError **error)
-{
-    const char *cost = option_text(o, OPTION_COST, "analytic");
-    if (g_str_has_prefix(cost, "unit") && (!cost[4] || cost[4] == ':'))
-        return cost_unit_new(cost[4] ? cost + 5 : "", error);
-    if (!strcmp(cost, "analytic"))
-        return cost_analytic_new(job->cluster, error);
-    unknown(error, OPTION_COST, cost, "analytic or unit:F=1,B=1,W=1,C=0");
-    return NULL;
-}
-
-static struct cost_model *comm_model(struct job *job, const struct options *o, GError **error)
-{
-    const char *comm = option_text(o, OPTION_COMM_MODEL, "");
-    if (!strcmp(comm, "nccl"))
-        return cost_nccl_new(job->cluster, error);
-    if (!strcmp(comm, "alpha-beta"))
-        return cost_analytic_new(job->cluster, error);
-    unknown(error, OPTION_COMM_MODEL, comm, "alpha-beta or nccl");
-    return NULL;
-}
-
 bool job_pick_prices(struct job *job, const struct options *o, GError **error)
 {
     if (!pick_machine(job, o, error))
         return false;
     if (job->engine->real)
         return true;
-    if (!o->given[OPTION_COMM_MODEL]) {
-        job->costs = compute_model(job, o, error);
-        return job->costs;
-    }
-    if (!(job->rest_costs = compute_model(job, o, error)) || !(job->comm_costs = comm_model(job, o, error)))
-        return false;
-    job->costs = cost_split_new(job->comm_costs, job->rest_costs);
-    return true;
+    bool good = prices_open(&job->prices, o, job->cluster, error);
+    job->costs = job->prices.model;
+    return good;
 }
 
 bool job_open(struct job *job, const struct options *o, GError **error)
@@ -277,9 +245,7 @@ void job_release(struct job *job)
     g_clear_pointer(&job->file, g_free);
     g_clear_pointer(&job->checksum, g_free);
     g_clear_pointer(&job->model, model_free);
-    g_clear_pointer(&job->costs, cost_model_free);
-    g_clear_pointer(&job->rest_costs, cost_model_free);
-    g_clear_pointer(&job->comm_costs, cost_model_free);
+    prices_release(&job->prices);
     g_clear_pointer(&job->cluster, cluster_free);
     g_clear_pointer(&job->why_not_first, g_free);
 }

@@ -211,7 +211,7 @@ static void check_simulation(const struct mode *mode, const struct shape *shape)
 static void test_simulation(void)
 {
     g_autoptr(GError) error = NULL;
-    struct cluster *cluster = cluster_load("a100x4", &error);
+    struct cluster *cluster = cluster_load("dgx-h100x4", &error);
     g_assert_no_error(error);
     costs = cost_analytic_new(cluster, &error);
     g_assert_no_error(error);
