@@ -168,6 +168,7 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
     s->first_bucket_bytes =
         mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
     s->accumulate = option_number(o, OPTION_ACCUMULATE, 1);
+    s->devices = option_number(o, OPTION_DEVICES, 0);
     s->bucket_view = o->given[OPTION_GRADIENT_AS_BUCKET_VIEW];
     s->first_iteration = o->given[OPTION_FIRST_ITERATION];
     if (s->first_iteration && o->given[OPTION_OVERLAP]) {
@@ -178,6 +179,12 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
     }
     return pick_optimizer(job, o, error) && pick_algo(job, o, error) && pick_overlaps(job, o, error) &&
            check_shapes(job, error);
+}
+
+static bool pick_sharing(struct job *job, const struct options *o, GError **error)
+{
+    job->sharing.cluster = job->cluster;
+    return sharing_interference(&job->sharing, option_text(o, OPTION_INTERFERENCE, "none"), error);
 }
 
 static bool pick_prices(struct job *job, const struct options *o, GError **error)
@@ -193,7 +200,7 @@ static bool pick_prices(struct job *job, const struct options *o, GError **error
         job->costs = cost_analytic_new(job->cluster, error);
     else
         return unknown(error, OPTION_COST, cost, "analytic or unit:F=1,B=1,W=1,C=0");
-    return job->costs;
+    return job->costs && pick_sharing(job, o, error);
 }
 
 bool job_open(struct job *job, const struct options *o, GError **error)

@@ -7,6 +7,7 @@
 #include "plan/mode.h"
 #include "sim/cluster.h"
 #include "sim/cost-model.h"
+#include "sim/sharing.h"
 
 struct job {
     const struct mode *mode;
@@ -16,6 +17,7 @@ struct job {
     uint8_t overlaps[OVERLAPS], n_overlaps;
     struct cluster *cluster;        /* engine sim only */
     struct cost_model *costs;       /* engine sim only */
+    struct sharing sharing;         /* engine sim only; of the cluster */
     double link_gbps, link_us;      /* engine cpu only */
     double lr, momentum, clip_norm; /* as in struct run */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */
