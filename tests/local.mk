@@ -59,8 +59,6 @@ UNIT_TESTS = \
 SHELL_TESTS = %D%/cli.sh %D%/help.sh %D%/layering.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
-	%D%/t-viz
-SHELL_TESTS = %D%/layering.sh %D%/cli.sh %D%/help.sh
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
