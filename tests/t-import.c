@@ -166,6 +166,7 @@ static void test_random(void)
         if (round % 2)
             decorate(&trace, rand);
         check_round_trip(&trace);
+        use(&trace);
         trace_release(&trace);
     }
     g_rand_free(rand);
