@@ -291,25 +291,27 @@ static void take_spans(struct events *e, bool cut)
         json_fail(e->j, "found %zu spans, should be %" G_GUINT64_FORMAT, trace->n_spans, e->counts.spans);
 }
 
-/* Ops are ordered by step, every step has ops of every rank, and lanes, ranks and buckets are in proportion.
- */
-static void check_steps(struct events *e)
+/* What analyses allocate is in proportion to what the file holds. */
+static void check_places(struct events *e)
 {
     const struct trace *trace = e->trace;
     const struct tables *t = &trace->t;
     uint64_t places = MAX((uint64_t)t->n_lanes * trace->n_steps, (uint64_t)t->n_ranks * (t->n_buckets + 1));
-    uint32_t step = 0, ranks = 0;
-    if (trace->n_ops && !trace->n_steps) {
-        json_fail(e->j, "there are ops, but no steps");
-        return;
-    }
-    if (places > (uint64_t)trace->n_ops * PLACES_PER_OP + PLACES_FREE) {
+    if (places > (uint64_t)trace->n_ops * PLACES_PER_OP + PLACES_FREE)
         json_fail(e->j, "%u lanes, %u steps and %u buckets are too many for %zu ops", t->n_lanes,
                   trace->n_steps, t->n_buckets, trace->n_ops);
-        return;
-    }
-    g_autofree uint32_t *seen =
-        g_new0(uint32_t, t->n_ranks + 1); /* per rank: 1 + the last step with an op of it */
+    else if (trace->n_ops && !trace->n_steps)
+        json_fail(e->j, "there are ops, but no steps");
+}
+
+/* Ops are ordered by step, and every step has ops of every rank. */
+static void check_steps(struct events *e)
+{
+    const struct trace *trace = e->trace;
+    const struct tables *t = &trace->t;
+    uint32_t step = 0, ranks = 0;
+    /* Of each rank: 1 + the last step with an op of it. */
+    g_autofree uint32_t *seen = g_new0(uint32_t, t->n_ranks + 1);
     for (size_t i = 0; i <= trace->n_ops; i++) {
         uint32_t next = i < trace->n_ops ? trace->ops[i].tag.step : trace->n_steps;
         if (next != step && (next != step + 1 || ranks != t->n_ranks)) {
@@ -326,28 +328,26 @@ static void check_steps(struct events *e)
     }
 }
 
-static void label_cut(struct trace *trace, uint32_t of)
-{
-    trace_label(trace, "cut", "the file ends in the middle: %u of %u steps", trace->n_steps, of);
-}
-
 static void finish(struct events *e)
 {
+    struct trace *trace = e->trace;
     bool cut = json_cut(e->j);
-    if (json_bad(e->j))
-        return;
-    take_ops(e, cut);
+    if (!json_bad(e->j))
+        take_ops(e, cut);
+    if (cut && trace->n_steps == 0)
+        json_fail(e->j, "no whole step is there");
     if (!json_bad(e->j))
         take_spans(e, cut);
+    if (!json_bad(e->j))
+        check_places(e);
     if (!json_bad(e->j))
         check_steps(e);
     if (json_bad(e->j))
         return;
-    if (cut && e->trace->n_steps == 0)
-        json_fail(e->j, "no whole step is there");
-    else if (cut && e->trace->n_spans < e->counts.spans)
-        label_cut(e->trace, e->counts.steps);
-    trace_finish(e->trace);
+    if (cut && trace->n_spans < e->counts.spans)
+        trace_label(trace, "cut", "the file ends in the middle: %u of %u steps", trace->n_steps,
+                    e->counts.steps);
+    trace_finish(trace);
 }
 
 /* Steps over members up to the one of that name. */

@@ -48,6 +48,13 @@ static void check_round_trip(const struct trace *trace)
     g_assert_true(back.cancelled == trace->cancelled && back.n_steps == trace->n_steps);
     for (size_t i = 0; i < trace->n_ops; i++)
         g_assert_cmpint(back.ops[i].work_ns, ==, trace->ops[i].work_ns);
+    for (uint32_t i = 0; i < trace->t.n_lanes; i++)
+        g_assert_cmpuint(back.t.lanes[i].node, ==, trace->t.lanes[i].node);
+    for (uint32_t i = 0; i < trace->n_costs; i++) {
+        g_assert_cmpuint(MAX(back.costs[i].nodes, 1), ==, MAX(trace->costs[i].nodes, 1));
+        g_assert_cmpmem(back.costs[i].gemms, sizeof back.costs[i].gemms, trace->costs[i].gemms,
+                        sizeof trace->costs[i].gemms);
+    }
     g_string_free(first, TRUE);
     g_string_free(second, TRUE);
     trace_release(&back);
@@ -105,6 +112,8 @@ static void decorate(struct trace *trace, GRand *rand)
     trace->t.mode = g_rand_boolean(rand) ? NULL : names[g_rand_int_range(rand, 0, 4)];
     for (uint32_t i = 0; i < trace->t.n_lanes; i++) {
         trace->t.lanes[i].name = names[g_rand_int_range(rand, 0, 4)];
+        trace->t.lanes[i].peer =
+            g_rand_boolean(rand) ? OP_NONE : (uint32_t)g_rand_int_range(rand, 0, (gint32)ranks);
         trace->t.lanes[i].node = g_rand_int(rand) >> g_rand_int_range(rand, 1, 32);
     }
     trace->n_costs = 5;
@@ -119,7 +128,7 @@ static void decorate(struct trace *trace, GRand *rand)
                                             .nodes = (uint16_t)i,
                                             .kind = (uint8_t)(OP_KINDS - 1 - i),
                                             .algo = (uint8_t)(i % ALLREDUCES),
-                                            .gemms = {{i, 2, 3, 4}, {5, UINT32_MAX, 0, i}}};
+                                            .gemms = {{i + 1, 2, 3, 4}, {5, UINT32_MAX, 0, i}}};
     for (size_t i = 0; i < trace->n_ops; i++) {
         struct trace_op *op = &trace->ops[i];
         op->cost = (uint32_t)g_rand_int_range(rand, 0, 5);
@@ -157,6 +166,7 @@ static void test_random(void)
         if (round % 2)
             decorate(&trace, rand);
         check_round_trip(&trace);
+        use(&trace);
         trace_release(&trace);
     }
     g_rand_free(rand);
@@ -424,6 +434,26 @@ static void test_contradictions(void)
     g_string_free(text, TRUE);
 }
 
+/* A step without a rank. */
+static void test_lone_rank(void)
+{
+    struct trace trace, back;
+    GError *error = NULL;
+    small_init(&trace, 2, 0);
+    trace.n_steps = 2;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trace_op op = small_op(OP_FWD, small_lane(i == 1, 0, 0), i / 2, 10 * i, 10 * i + 5);
+        trace_add_op(&trace, &op);
+    }
+    trace_finish(&trace);
+    GString *text = exported(&trace);
+    g_assert_false(import_copy(text->str, text->len, &back, &error));
+    g_assert_nonnull(strstr(error->message, "of 1 of 2 ranks"));
+    g_error_free(error);
+    g_string_free(text, TRUE);
+    trace_release(&trace);
+}
+
 /* Members in another order, events before "parprof" and sorted by time: the same trace. */
 static void test_order(void)
 {
@@ -566,6 +596,7 @@ int main(int argc, char **argv)
     g_test_add_func("/import/flips", test_flips);
     g_test_add_func("/import/numbers", test_numbers);
     g_test_add_func("/import/contradictions", test_contradictions);
+    g_test_add_func("/import/lone-rank", test_lone_rank);
     g_test_add_func("/import/order", test_order);
     g_test_add_func("/import/costs", test_costs);
     g_test_add_func("/import/kinds", test_kinds);
