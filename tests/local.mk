@@ -36,6 +36,7 @@ UNIT_TESTS = \
 	%D%/t-optim \
 	%D%/t-place \
 	%D%/t-plan \
+	%D%/t-preset \
 	%D%/t-report \
 	%D%/t-seal \
 	%D%/t-run \

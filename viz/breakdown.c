@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "viz/frame.h"
-#include "viz/layout.h"
 #include "viz/words.h"
 
 #define STRIP    17.0 /* hidden communication under a bar, and what found no room on the bar */
@@ -105,9 +104,17 @@ static double value_of(const struct scene *s, const struct row *r, int64_t ns)
     return (double)ns / (s->normalise ? (double)r->first_ns : s->unit.size);
 }
 
+/* In the unit of the axis, all over the figure. */
 static const char *value_text(const struct scene *s, const struct row *r, int64_t ns, char text[static 32])
 {
-    return s->normalise ? g_ascii_formatd(text, 32, "%.3f", value_of(s, r, ns)) : format_duration(ns, text);
+    const double value = value_of(s, r, ns);
+
+    if (s->normalise)
+        return g_ascii_formatd(text, 32, "%.3f", value);
+    g_ascii_formatd(text, 32 - 3, value < 1 ? "%.2f" : "%.1f", value);
+    g_strlcat(text, " ", 32);
+    g_strlcat(text, s->unit.name, 32);
+    return text;
 }
 
 /* "102.3 ms, 16.6 % saved" */
