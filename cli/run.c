@@ -242,6 +242,16 @@ static bool conclude(const struct job *job, const struct options *o, const struc
     return ok;
 }
 
+/* Refused before anything runs. */
+static bool one_point(const struct files *f, GError **error)
+{
+    if (f->kind != &figure_sweep)
+        return true;
+    g_set_error(error, OPTION_ERROR, 0, "--%s %s needs a sweep, and this is one point of it",
+                option_name(OPTION_FIGURE), f->kind->name);
+    return false;
+}
+
 static bool run_job(const struct options *o, int *status, GError **error)
 {
     struct job job;
@@ -249,6 +259,7 @@ static bool run_job(const struct options *o, int *status, GError **error)
     struct results results = {0};
     catch_interrupt();
     bool ok = job_open(&job, o, error) && files_check(&files, job.mode->name, o, error) &&
+              one_point(&files, error) &&
               (job.engine->real ? run_real(&job, o, &results, error) : run_simulated(&job, &results, error));
     if (ok && cancelled)
         *status = EXIT_INTERRUPTED;
