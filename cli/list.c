@@ -84,4 +84,5 @@ static bool list_command(const struct options *o, int *status, GError **error)
     return true;
 }
 
-const struct command command_list = {"list", "modes, models, clusters, presets, figures, backends", list_command};
+const struct command command_list = {"list", "modes, models, clusters, presets, figures, backends",
+                                     list_command};

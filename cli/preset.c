@@ -135,12 +135,22 @@ static double hidden(const struct preset_step *s)
 
 double preset_total(const struct preset_step *s)
 {
-    return s->forward + s->backward + s->comm + s->optimizer - hidden(s);
+    return 1 - hidden(s) / (s->forward + s->backward + s->comm + s->optimizer);
 }
 
 static int64_t to_ns(double part)
 {
     return llround(part * 1e9);
+}
+
+static char *group_text(const struct preset_step *s)
+{
+    char efficiency[G_ASCII_DTOSTR_BUF_SIZE], total[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_ascii_formatd(efficiency, sizeof efficiency, "%.2f", s->efficiency);
+    g_ascii_formatd(total, sizeof total, "%.3f", s->published_total);
+    return g_strdup_printf("%s · efficiency of overlap %s · published with overlap %s", s->name, efficiency,
+                           total);
 }
 
 static struct digest_row row(const struct preset_step *s, const char *overlap, double hides)
@@ -149,10 +159,8 @@ static struct digest_row row(const struct preset_step *s, const char *overlap, d
                                 [PHASE_BACKWARD] = to_ns(s->backward),
                                 [PHASE_COMM] = to_ns(s->comm),
                                 [PHASE_OPTIMIZER] = to_ns(s->optimizer)};
-    struct digest_row r = {.name = g_strdup(overlap),
-                           .group = g_strdup(s->name),
-                           .measured = hides == 0,
-                           .predicted_step_ns = -1};
+    struct digest_row r = {
+        .name = g_strdup(overlap), .group = group_text(s), .measured = hides == 0, .predicted_step_ns = -1};
     struct partition *p = &r.partition;
 
     memcpy(r.phase_ns, phase_ns, sizeof r.phase_ns);

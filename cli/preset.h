@@ -34,7 +34,8 @@ char **preset_list(void); /* g_strfreev */
 
 bool preset_apply(const struct preset *, struct options *, GError **);
 
-/* sum of the parts - efficiency x min(backward, comm) */
+/* The step with overlap, of that without: (sum of the parts - efficiency x min(backward, comm)) / sum of the parts, which
+ * read off a figure add up to 1 but for a thousandth. */
 double preset_total(const struct preset_step *);
 /* Two rows a step, without overlap and with it.  A step without overlap lasts 1 s: nothing is published of how long it was. */
 void preset_digest(const struct preset *, struct digest *);

@@ -17,7 +17,8 @@ static bool only_looks(const struct preset *p, const struct options *o, GError *
             look |= id == looks[i];
         if (look)
             continue;
-        g_set_error(error, OPTION_ERROR, 0, "--%s changes nothing about the published steps of --%s %s: leave it out",
+        g_set_error(error, OPTION_ERROR, 0,
+                    "--%s changes nothing about the published steps of --%s %s: leave it out",
                     option_name(id), option_name(OPTION_PRESET), p->name);
         return false;
     }
@@ -32,12 +33,12 @@ static void cell(struct table *t, double part)
 static void print_table(const struct preset *p, GString *out)
 {
     struct table t;
-    table_init(&t, "<of a step without overlap", ">forward", ">backward", ">comm", ">optimizer", ">efficiency",
-               ">with overlap", ">published", ">saved", ">published", NULL);
+    table_init(&t, "<parts of a step", ">forward", ">backward", ">comm", ">optimizer", ">efficiency",
+               ">overlapped", ">published", ">saved", ">published", NULL);
     table_end_row(&t, NULL);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         const struct preset_step *s = &p->steps[i];
-        const double whole = s->forward + s->backward + s->comm + s->optimizer, total = preset_total(s);
+        const double total = preset_total(s);
         table_cell(&t, printable(s->name));
         cell(&t, s->forward);
         cell(&t, s->backward);
@@ -46,7 +47,7 @@ static void print_table(const struct preset *p, GString *out)
         table_cell(&t, text_number("%.2f", s->efficiency));
         cell(&t, total);
         cell(&t, s->published_total);
-        table_cell(&t, text_percent(100 * (1 - total / whole)));
+        table_cell(&t, text_percent(100 * (1 - total)));
         table_cell(&t, text_percent(s->published_percent));
         table_end_row(&t, NULL);
     }

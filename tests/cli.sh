@@ -27,6 +27,25 @@ run list
 [ "$status" = 0 ] && grep -q 'bert-base' "$dir/out" && grep -q 'a100x4' "$dir/out" && grep -q 'ddp' "$dir/out"
 result $? "list"
 
+run --preset ddp-paper
+[ "$status" = 0 ] && grep -q 'ResNet50, NCCL .* 0.621 .* 0.619 .* 37.9 %' "$dir/out" && grep -q 'Li et al. 2020' "$dir/out" &&
+    grep -q 'digitised' parprof-ddp-paper.svg
+result $? "--preset ddp-paper draws and prints what was published"
+rm -f parprof-ddp-paper.svg
+printf '[preset]\nname = mine\n[options]\nmodel = mini\nranks = 3\nbackend = sim\n' >mine.ini
+run --preset ./mine.ini --ranks 2 --figure none
+[ "$status" = 0 ] && grep -q 'mini' "$dir/out" && grep -q '2 ranks' "$dir/out"
+result $? "a preset gives options, and the command line more"
+rm -f mine.ini
+for kind in breakdown memory; do
+    run --backend sim --model mini --figure $kind -o - -q
+    [ "$status" = 0 ] && grep -q '<svg' "$dir/out"
+    result $? "--figure $kind"
+done
+refuses 2 "needs a sweep" --backend sim --model mini --figure sweep
+refuses 2 "ddp-paper" --preset nothing
+refuses 2 "--ranks changes nothing" --preset ddp-paper --ranks 2
+
 refuses 2 "--mode" --mode dpp
 refuses 2 "unknown command" fly
 refuses 2 "unknown option\|Unknown option" --bucket-size 25

@@ -42,6 +42,7 @@ UNIT_TESTS = \
 	%D%/t-plan \
 	%D%/t-plan-io \
 	%D%/t-points \
+	%D%/t-preset \
 	%D%/t-price \
 	%D%/t-report \
 	%D%/t-run \

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "viz/frame.h"
-#include "viz/layout.h"
 #include "viz/words.h"
 
 #define STRIP    17.0 /* hidden communication under a bar, and what found no room on the bar */
@@ -105,9 +104,17 @@ static double value_of(const struct scene *s, const struct row *r, int64_t ns)
     return (double)ns / (s->normalise ? (double)r->first_ns : s->unit.size);
 }
 
+/* In the unit of the axis, all over the figure. */
 static const char *value_text(const struct scene *s, const struct row *r, int64_t ns, char text[static 32])
 {
-    return s->normalise ? g_ascii_formatd(text, 32, "%.3f", value_of(s, r, ns)) : format_duration(ns, text);
+    const double value = value_of(s, r, ns);
+
+    if (s->normalise)
+        return g_ascii_formatd(text, 32, "%.3f", value);
+    g_ascii_formatd(text, 32 - 3, value < 1 ? "%.2f" : "%.1f", value);
+    g_strlcat(text, " ", 32);
+    g_strlcat(text, s->unit.name, 32);
+    return text;
 }
 
 /* "102.3 ms, 16.6 % saved" */
@@ -130,10 +137,12 @@ static const char *made(const struct digest *d, const struct row *r)
 
 /* ---- what stands where */
 
-/* The last row is always shown. */
+/* The first ones; of a single group the last too, which the report is of. */
 static const struct row *shown_row(const struct scene *s, uint32_t i)
 {
-    return &s->rows[i + 1 < s->place.shown ? i : s->n - 1];
+    const bool one_group = !g_strcmp0(s->rows[0].of->group, s->rows[s->n - 1].of->group);
+
+    return &s->rows[one_group && i + 1 == s->place.shown ? s->n - 1 : i];
 }
 
 /* Of the group that begins with the row; NULL: none does. */
@@ -283,8 +292,8 @@ static void paint_rows(const struct scene *s, const struct digest *d)
         y += MARK + place->bar + STRIP + place->gap;
     }
     if (place->shown < s->n) {
-        g_autofree char *text = g_strdup_printf(
-            "%u of %u steps shown, the first and the last; use a higher canvas", place->shown, s->n);
+        g_autofree char *text =
+            g_strdup_printf("%u of %u steps shown; use a higher canvas", place->shown, s->n);
         frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
     }
 }

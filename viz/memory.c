@@ -7,6 +7,7 @@
 #include "viz/layout.h"
 
 #define MARK     8.0
+#define STRIP    17.0 /* what found no room on a bar, below it */
 #define MIN_PLOT 120.0
 
 /* Consecutive ranks that have the same. */
@@ -113,7 +114,8 @@ static void place_columns(struct scene *s)
 
 /* ---- paint */
 
-static void paint_bar(const struct scene *s, const struct row *r, double y)
+/* What found no room on the bar is added to missing. */
+static void paint_bar(const struct scene *s, const struct row *r, double y, GString *missing)
 {
     const uint64_t *bytes = bytes_of(s->digest, r->first);
     double at = 0;
@@ -127,8 +129,9 @@ static void paint_bar(const struct scene *s, const struct row *r, double y)
         g_strlcpy(number, whole, sizeof number);
         number[strcspn(number, " ")] = '\0';
         const char *const texts[] = {named, whole, number};
-        frame_bar(&s->frame, x0, scale_at(&s->scale, at / s->unit.size), y, s->place.bar, category_color(i),
-                  false, bytes[i] ? 3 : 0, texts);
+        if (!frame_bar(&s->frame, x0, scale_at(&s->scale, at / s->unit.size), y, s->place.bar,
+                       category_color(i), false, bytes[i] ? 3 : 0, texts))
+            g_string_append_printf(missing, "%s%s", missing->len ? ", " : "", named);
     }
 }
 
@@ -138,8 +141,14 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
     const double end = scale_at(&s->scale, r->peak / s->unit.size);
     g_autofree char *beside = pen_ellipsize(&f->pen, &frame_strong_font, r->beside, f->x1 - end - FRAME_AIR);
 
+    g_autoptr(GString) missing = g_string_new(NULL);
+
     frame_text(f, f->x0, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
-    paint_bar(s, r, y);
+    paint_bar(s, r, y, missing);
+    g_autofree char *rest =
+        pen_ellipsize(&f->pen, &frame_text_font, missing->str, f->x1 - s->scale.at0 - FRAME_AIR);
+    frame_text(f, s->scale.at0 + FRAME_AIR, y + s->place.bar + STRIP / 2 + 1, &frame_text_font, ALIGN_LEFT,
+               ROLE_MUTED, rest);
     frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, beside);
     if (r->measured >= 0)
         pen_mark(&f->pen, scale_at(&s->scale, r->measured / s->unit.size), y - MARK, MARK,
@@ -151,7 +160,7 @@ static void paint_rows(const struct scene *s)
     const struct frame *f = &s->frame;
     double y = s->place.top;
 
-    for (uint32_t i = 0; i < s->place.shown; i++, y += MARK + s->place.bar + s->place.gap)
+    for (uint32_t i = 0; i < s->place.shown; i++, y += MARK + s->place.bar + STRIP + s->place.gap)
         paint_row(s, &s->rows[i], y + MARK);
     if (s->place.shown < s->n) {
         const struct row *last = &s->rows[s->place.shown - 1];
@@ -213,7 +222,7 @@ static void message(const struct scene *s, char text[static 96])
 static bool paint(struct scene *s, const struct figure_options *o, GError **error)
 {
     paint_legend(s);
-    s->place = (struct frame_rows){.n = s->n, .around = MARK};
+    s->place = (struct frame_rows){.n = s->n, .around = MARK + STRIP};
     if (!frame_divide(&s->frame, &s->place)) {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                     "figure memory: %.0f x %.0f px leave no room for a bar; use a higher canvas", o->width,

@@ -52,6 +52,10 @@ struct unit unit_of_bytes(double most_bytes)
 {
     static const struct unit units[] = {
         {"TiB", 0x1p40}, {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}, {"B", 1}};
+    static const double from[] = {10 * 0x1p40, 10 * 0x1p30, 0.1 * 0x1p20, 0.1 * 0x1p10, 0};
+    unsigned i = 0;
 
-    return unit_for(most_bytes, units);
+    while (most_bytes < from[i])
+        i++;
+    return units[i];
 }

@@ -24,6 +24,6 @@ struct unit {
 };
 
 struct unit unit_of_time(double most_ns); /* in which an axis up to there is read; at least 2 of it, or ns */
-struct unit unit_of_bytes(double most_bytes);
+struct unit unit_of_bytes(double most_bytes); /* as format_bytes chooses it */
 
 #endif

@@ -149,7 +149,10 @@ static void paint_y_axis(const struct scene *s)
 {
     const struct frame *f = &s->frame;
     const double step = scale_step(&s->y, TICK_GAP);
-    g_autofree char *title = g_strdup_printf("time of a step, %s", s->unit.name);
+    g_autofree char *named = s->alone || s->n_labels == s->curves.n
+                                 ? g_strdup("")
+                                 : g_strdup_printf("; %u of %u curves named", s->n_labels, s->curves.n);
+    g_autofree char *title = g_strdup_printf("time of a step, %s%s", s->unit.name, named);
 
     for (unsigned i = 0; i * step <= s->y.high; i++) {
         char text[32];
