@@ -66,6 +66,12 @@ refuses 2 "--link" --backend cpu --link 10
 refuses 2 "--link" --backend cpu --link -1,20
 refuses 2 "--cost" --backend sim --cost free
 refuses 2 "unit" --backend sim --cost unit:F=x
+refuses 2 "--comm-model" --backend sim --comm-model fast
+refuses 2 "--comm-model" --backend cpu --comm-model nccl
+refuses 2 "cluster cpu has no .nccl. group" --backend sim --cluster cpu --comm-model nccl
+refuses 2 "--allreduce" --backend sim --allreduce nccl
+refuses 2 "no/where" --backend sim --cost measured:no/where
+refuses 2 "no/where" --backend sim --comm-model measured:no/where
 refuses 2 "--overlap" --overlap sometimes
 refuses 2 "--overlap optimizer cannot" --overlap optimizer --clip-grad-norm 1
 refuses 2 "--overlap optimizer cannot" --overlap none,optimizer --clip-grad-norm 1

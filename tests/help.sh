@@ -44,7 +44,7 @@ if command -v bash >/dev/null; then
     complete "--backend --batch --bucket-mb " parprof --b
     complete "bert-base " parprof --model bert
     complete "bert-base " parprof sweep --model = bert
-    complete "dgx-h100 " parprof run --cluster dgx-h100
+    complete "h200x8 " parprof run --cluster h200
     complete "--report " parprof sweep --rep
 else
     skip "completion" "no bash here"
