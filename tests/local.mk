@@ -50,7 +50,6 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh %D%/help.sh
-SHELL_TESTS = %D%/layering.sh %D%/cli.sh
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
@@ -83,3 +82,5 @@ LONG_TESTS = %D%/t-train
 .PHONY: check-long
 check-long: $(LONG_TESTS)
 	for test in $(LONG_TESTS); do G_TEST_SRCDIR='$(abs_top_srcdir)/tests' $$test -m slow || exit 1; done
+
+include tests/fuzz/local.mk
