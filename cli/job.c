@@ -96,15 +96,22 @@ static bool pick_optimizer(struct job *job, const struct options *o, GError **er
     return true;
 }
 
-/* auto is what costs least on the busiest link. */
+/* What costs least on the busiest link: a ring goes through one card of each node, the whole through all. */
+static unsigned best_algo(const struct job *job, const struct options *o)
+{
+    const struct cluster *c = job->cluster;
+    return prices_want_whole(o) || (c && c->net_cards > 1 && job->shape.ranks > c->devices) ? ALLREDUCE_WHOLE
+                                                                                            : ALLREDUCE_RING;
+}
+
 static bool pick_algo(struct job *job, const struct options *o, GError **error)
 {
     const char *text = option_text(o, OPTION_ALLREDUCE, "auto");
     g_autoptr(GString) names = g_string_new("auto");
-    job->shape.algo = ALLREDUCE_RING;
+    job->shape.algo = (uint8_t)best_algo(job, o);
     if (!strcmp(text, "auto"))
         return true;
-    for (unsigned algo = ALLREDUCE_RING; algo < ALLREDUCES; algo++) {
+    for (unsigned algo = 0; algo < ALLREDUCES; algo++) {
         if (!(job->engine->algos & 1u << algo))
             continue;
         job->shape.algo = (uint8_t)algo;
@@ -185,20 +192,28 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
            check_shapes(job, error);
 }
 
-bool job_pick_prices(struct job *job, const struct options *o, GError **error)
+/* Once: the shape wants it before the prices do. */
+static bool pick_machine(struct job *job, const struct options *o, GError **error)
 {
+    if (job->cluster)
+        return true;
     if (job->engine->real)
         return option_link(o, &job->link_gbps, &job->link_us, error);
-    const char *cost = option_text(o, OPTION_COST, "analytic");
-    if (!(job->cluster = cluster_load(option_text(o, OPTION_CLUSTER, "a100x4"), error)))
+    job->cluster = cluster_load(option_text(o, OPTION_CLUSTER, "a100x4"), error);
+    if (job->cluster && job->cluster->nodes > 1)
+        job->shape.node_devices = job->cluster->devices;
+    return job->cluster;
+}
+
+bool job_pick_prices(struct job *job, const struct options *o, GError **error)
+{
+    if (!pick_machine(job, o, error))
         return false;
-    if (g_str_has_prefix(cost, "unit") && (!cost[4] || cost[4] == ':'))
-        job->costs = cost_unit_new(cost[4] ? cost + 5 : "", error);
-    else if (!strcmp(cost, "analytic"))
-        job->costs = cost_analytic_new(job->cluster, error);
-    else
-        return unknown(error, OPTION_COST, cost, "analytic or unit:F=1,B=1,W=1,C=0");
-    return job->costs;
+    if (job->engine->real)
+        return true;
+    bool good = prices_open(&job->prices, o, job->cluster, error);
+    job->costs = job->prices.model;
+    return good;
 }
 
 bool job_open(struct job *job, const struct options *o, GError **error)
@@ -206,7 +221,7 @@ bool job_open(struct job *job, const struct options *o, GError **error)
     *job = (struct job){0};
     return pick_mode(job, o, error) && job_pick_engine(job, o, error) &&
            options_check(o, job->mode->name, job->engine->name, error) && pick_model(job, o, error) &&
-           pick_shape(job, o, error) && job_pick_prices(job, o, error);
+           pick_machine(job, o, error) && pick_shape(job, o, error) && job_pick_prices(job, o, error);
 }
 
 struct plan *job_plan(const struct job *job, const struct shape *shape, struct plan *own, GError **error)
@@ -230,7 +245,7 @@ void job_release(struct job *job)
     g_clear_pointer(&job->file, g_free);
     g_clear_pointer(&job->checksum, g_free);
     g_clear_pointer(&job->model, model_free);
-    g_clear_pointer(&job->costs, cost_model_free);
+    prices_release(&job->prices);
     g_clear_pointer(&job->cluster, cluster_free);
     g_clear_pointer(&job->why_not_first, g_free);
 }

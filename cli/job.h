@@ -3,10 +3,9 @@
 #define CLI_JOB_H
 
 #include "cli/options.h"
+#include "cli/prices.h"
 #include "plan/engine.h"
 #include "plan/mode.h"
-#include "sim/cluster.h"
-#include "sim/cost-model.h"
 
 struct job {
     const struct mode *mode;
@@ -19,7 +18,8 @@ struct job {
     char *file, *checksum;
     uint8_t overlaps[OVERLAPS], n_overlaps;
     struct cluster *cluster;        /* engine sim only */
-    struct cost_model *costs;       /* engine sim only */
+    struct prices prices;           /* engine sim only */
+    const struct cost_model *costs; /* theirs; NULL: a real engine */
     double link_gbps, link_us;      /* engine cpu only */
     double lr, momentum, clip_norm; /* as in struct run */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */

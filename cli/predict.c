@@ -15,9 +15,10 @@ void label_trace(const struct job *job, const struct shape *shape, struct trace 
 {
     if (shape->first_iteration)
         trace_label(trace, "iteration", "the first");
-    if (job->cluster && shape->ranks > job->cluster->devices)
-        trace_label(trace, "cluster", "%s, extended from %u to %u devices", job->cluster->name,
-                    job->cluster->devices, shape->ranks);
+    const struct cluster *c = job->cluster;
+    if (c && shape->ranks > c->nodes * c->devices)
+        trace_label(trace, "cluster", "%s, extended from %u to %u devices", c->name, c->nodes * c->devices,
+                    shape->ranks);
 }
 
 bool predict(const struct job *job, const struct shape *shape, const struct cost_model *costs,

@@ -111,9 +111,9 @@ static void head_ranks(const struct job *job, const struct options *o, const str
         g_string_append_printf(out, "cannot run here (%s), ", job->why_not_first);
     g_string_append_printf(out, "simulated on %s: %" PRIu32 " rank%s", job->cluster->name, ranks,
                            ranks == 1 ? "" : "s");
-    if (ranks > job->cluster->devices)
-        g_string_append_printf(out, ", more than its %" PRIu32 " devices: taken as linked alike",
-                               job->cluster->devices);
+    const uint32_t devices = job->cluster->nodes * job->cluster->devices;
+    if (ranks > devices)
+        g_string_append_printf(out, ", more than its %" PRIu32 " devices: taken as linked alike", devices);
     g_string_append_c(out, '\n');
 }
 

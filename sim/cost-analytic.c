@@ -1,7 +1,5 @@
 #include "sim/cost-model.h"
 
-#include <string.h>
-
 #include "plan/plan.h"
 
 struct cost_analytic {
@@ -10,56 +8,96 @@ struct cost_analytic {
     char name[80];
 };
 
-static double peak_tflops(const struct cluster *c, const struct cost_key *key)
+/* Of a price: what passes whatever else runs, and the work that others can slow down. */
+struct parts {
+    double rest_ns, work_ns;
+};
+
+static struct parts compute(const struct cluster *c, const struct cost_key *key)
 {
-    return key->shape && g_str_has_suffix(key->shape, " f64") ? c->f64_tflops : c->f32_tflops;
+    const double launches_ns = key->kernels * c->launch_us * 1e3;
+    if (c->sms && key->gemms[0].m)
+        return (struct parts){launches_ns, cost_waves_ns(c, key, c->sms)};
+    const double flops_ns = (double)key->flops / (cost_peak_tflops(c, key) * c->efficiency * 1e3);
+    return (struct parts){launches_ns, MAX(flops_ns, (double)key->bytes / c->memory_gbs)};
 }
 
-static double compute_ns(const struct cluster *c, const struct cost_key *key)
+static bool spans_nodes(const struct cost_key *key)
 {
-    double flops_ns = (double)key->flops / (peak_tflops(c, key) * c->efficiency * 1e3);
-    double memory_ns = (double)key->bytes / c->memory_gbs;
-    return key->kernels * c->launch_us * 1e3 + MAX(flops_ns, memory_ns);
+    return key->nodes > 1;
 }
 
-/* Gb/s is bits per ns. */
-static double hop_ns(const struct cluster *c, double bytes)
+/* Gb/s is bits per ns.  Over nodes the slowest link of the way counts. */
+static struct parts hop(const struct cluster *c, const struct cost_key *key)
 {
-    return c->link_us * 1e3 + bytes * 8 / c->link_gbps;
+    const double bits = (double)key->bytes * 8;
+    if (!spans_nodes(key))
+        return (struct parts){c->link_us * 1e3, bits / c->link_gbps};
+    return (struct parts){MAX(c->link_us, c->net_us) * 1e3, bits / MIN(c->link_gbps, c->net_gbps)};
 }
 
-static double ring_ns(const struct cluster *c, const struct cost_key *key)
+/* What each member sends at a time, if all do so along a ring. */
+static double ring_gbps(const struct cluster *c, const struct cost_key *key)
 {
-    double n = MAX(key->members, 1);
-    return 2 * (n - 1) * hop_ns(c, (double)key->bytes / n);
+    const uint32_t nodes = MAX(key->nodes, 1), local = (key->members + nodes - 1) / nodes;
+    const double inside = c->link_shared ? c->link_gbps / local : c->link_gbps;
+    if (!spans_nodes(key))
+        return inside;
+    const double between = c->net_gbps * MIN(c->net_cards, local);
+    return local > 1 ? MIN(inside, between) : between;
+}
+
+static struct parts ring(const struct cluster *c, const struct cost_key *key)
+{
+    const double n = MAX(key->members, 1), hops = 2 * (n - 1);
+    const double crossings = spans_nodes(key) ? MIN(hops, 2.0 * key->nodes) : 0;
+    return (struct parts){((hops - crossings) * c->link_us + crossings * c->net_us) * 1e3,
+                          hops / n * (double)key->bytes * 8 / ring_gbps(c, key)};
+}
+
+static struct parts broadcast(const struct cluster *c, const struct cost_key *key)
+{
+    const double between = cost_rounds(key->nodes), inside = cost_rounds(key->members) - between;
+    struct cost_key local = *key;
+    local.nodes = 1;
+    const struct parts far = hop(c, key), near = hop(c, &local);
+    return (struct parts){between * far.rest_ns + inside * near.rest_ns,
+                          between * far.work_ns + inside * near.work_ns};
+}
+
+static struct parts parts(const struct cluster *c, const struct cost_key *key)
+{
+    switch (key->kind) {
+    case OP_ALLREDUCE:
+        return ring(c, key);
+    case OP_BROADCAST:
+        return broadcast(c, key);
+    case OP_EXCHANGE:
+    case OP_EXCHANGE_ADD:
+    case OP_SEND:
+    case OP_RECV:
+    case OP_RECV_ADD:
+        return hop(c, key);
+    case OP_SUM:
+        return (struct parts){0, 0};
+    default:
+        return compute(c, key);
+    }
 }
 
 static bool analytic_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
                            GError **error)
 {
     const struct cluster *c = ((const struct cost_analytic *)model)->cluster;
-    double ns;
-    switch (key->kind) {
-    case OP_ALLREDUCE:
-        ns = ring_ns(c, key);
-        break;
-    case OP_BROADCAST:
-        ns = cost_rounds(key->members) * hop_ns(c, (double)key->bytes);
-        break;
-    case OP_EXCHANGE:
-    case OP_EXCHANGE_ADD:
-    case OP_SEND:
-    case OP_RECV:
-    case OP_RECV_ADD:
-        ns = hop_ns(c, (double)key->bytes);
-        break;
-    case OP_SUM:
-        ns = 0;
-        break;
-    default:
-        ns = compute_ns(c, key);
+    if (spans_nodes(key) && !(c->net_gbps > 0)) {
+        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
+                    "cluster %s is one node, but %s is between %u: take a cluster with a network", c->name,
+                    op_name(key->kind), key->nodes);
+        return false;
     }
-    out->alone_ns = out->work_ns = cost_round_ns(key, ns, error);
+    const struct parts p = parts(c, key);
+    out->alone_ns = cost_round_ns(key, p.rest_ns + p.work_ns, error);
+    out->work_ns = out->alone_ns < 0 ? 0 : MIN(cost_round_ns(key, p.work_ns, NULL), out->alone_ns);
     return out->alone_ns >= 0;
 }
 

@@ -11,18 +11,40 @@
  * A whole all-reduce of n costs the ring's 2(n-1) hops, a whole broadcast the binomial tree's ceil(log2 n). */
 struct cost_model *cost_unit_new(const char *spec, GError **);
 
-/* Analytic costs.  Compute and copies: kernels x launch overhead + max(flops / (efficiency x peak of the dtype), bytes /
- * memory bandwidth), a roofline (Williams, Waterman, Patterson 2009); the dtype is the suffix of the key's shape.
- * Hop of a gang, and sending to a peer: alpha + bytes / beta.  A whole all-reduce of n members: 2(n-1)(alpha + bytes/n/
- * beta), the ring's time; a whole broadcast: ceil(log2 n)(alpha + bytes/beta), a binomial tree's (Thakur, Rabenseifner,
- * Gropp 2005).  What is received is added for nothing, by hops and by SUM alike: the formulas of alpha and beta that
- * algorithms are compared by have no gamma; measured costs have it.  The cluster must outlive the model. */
+/* Analytic costs; the dtype of a key is the suffix of its shape.
+ *
+ * Compute and copies: kernels x launch overhead, which is no work, + a roofline (Williams, Waterman, Patterson 2009),
+ *   max(flops / (efficiency x peak), bytes / memory bandwidth),
+ * or, where the cluster knows its multiprocessors and the key its products, a roofline for each: cost_waves_ns.
+ *
+ * Communication: alpha, no work, + bytes / beta, the work.  n members on N nodes; alpha and beta are the link's, alpha_n
+ * and beta_n the network's, of one card; a node has `cards`.
+ *   hop of a gang, sending to a peer   alpha + bytes / beta; N > 1: max(alpha, alpha_n) + bytes / min(beta, beta_n)
+ *   whole all-reduce, the ring's time  2(n-1) alpha + 2(n-1)/n bytes / beta
+ *     on a bus, which l = ceil(n/N) members share, beta is the l-th part
+ *     N > 1: a ring through each card, so beta becomes min(beta, beta_n min(cards, l)), beta_n min(cards, 1) for l = 1;
+ *     of the hops on a chunk's way min(2N, 2(n-1)) are between nodes and take alpha_n
+ *   whole broadcast, a binomial tree's ceil(log2 n) hops, ceil(log2 N) of them between nodes
+ * (Thakur, Rabenseifner, Gropp 2005).  A hop is one transfer: a gang whose transfers share a bus or a card takes longer by
+ * sim/sharing.h, whereas a whole collective's price has that in it.  A lowered ring goes through one card of each node.
+ * What is received is added for nothing, by hops and by SUM alike: the formulas that algorithms are compared by have no
+ * gamma; measured costs have it.  The cluster must outlive the model. */
 struct cost_model *cost_analytic_new(const struct cluster *, GError **);
 
-/* Collectives and hops by one model, all else by another; neither is owned. */
+/* The work of a key that has products, on `sms` of the multiprocessors of a cluster that knows them, in ns.
+ * A product of m x n of depth k is cut into tiles of t x u, and its depth into c parts; `sms` tiles run at once:
+ *   ceil(ceil(m/t) ceil(n/u) batch c / sms) waves of 2 t u ceil(k/c) FLOPs / (e(t, u) efficiency x peak / all sms),
+ * + for c > 1, writing and reading the parts of the output; the fastest of usual tiles and cuts counts, as libraries choose.
+ * Full waves of the largest tile run at the cluster's efficiency; e, at most 1, is what smaller tiles reach of it, since
+ * they fetch more for each operation (assumed).  No product is faster than its own bytes, m k + k n + m n elements,
+ * through memory, and the rest of the key's bytes comes behind. */
+double cost_waves_ns(const struct cluster *, const struct cost_key *, uint32_t sms);
+double cost_peak_tflops(const struct cluster *, const struct cost_key *); /* of the key's dtype */
+
+/* What runs on communication lanes by one model, all else by another; neither is owned. */
 struct cost_model *cost_split_new(const struct cost_model *comm, const struct cost_model *rest);
-/* Whole collectives by NCCL's rule for the cluster, which must have what it needs and outlive the model; hops of lowered
- * ones are refused: NCCL picks its own algorithm. */
+/* Whole collectives by NCCL's rule for the cluster, which must have what it needs and outlive the model; work is all but
+ * the latency.  Hops of lowered ones are refused: NCCL picks its own algorithm. */
 struct cost_model *cost_nccl_new(const struct cluster *, GError **);
 
 /* Rounds of a binomial tree: ceil(log2 members). */

@@ -33,8 +33,10 @@ UNIT_TESTS = \
 	%D%/t-model \
 	%D%/t-nccl \
 	%D%/t-optim \
+	%D%/t-paper \
 	%D%/t-place \
 	%D%/t-plan \
+	%D%/t-price \
 	%D%/t-plan-io \
 	%D%/t-points \
 	%D%/t-report \
@@ -62,7 +64,7 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) \
 	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
-	%D%/operand.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
+	%D%/operand.h %D%/paper.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
 	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt
 LDADD = $(CORE_LIBS)

@@ -35,6 +35,44 @@ static void test_values(void)
     g_assert_cmpfloat(c->efficiency, ==, 1);
     g_assert_cmpfloat(c->link_gbps, ==, 100);
     g_assert_cmpfloat(c->link_us, ==, 5.5);
+    g_assert_cmpuint(c->nodes, ==, 1);
+    g_assert_cmpuint(c->sms, ==, 0);
+    g_assert_false(c->link_shared);
+    g_assert_false(c->nccl_known);
+    cluster_free(c);
+}
+
+#define NETWORK "[network]\ngbps = 50\nus = 7\ncards = 4\n"
+#define NCCL                                                                                                 \
+    "[nccl]\narch = hopper\nchannels = 16\nintra-gbs = 24\ninter-gbs = 12\npath = pci\nnvls = yes\ncpu = "   \
+    "amd\n"
+
+/* The good file as a node of three, and more groups. */
+static char *nodes(const char *groups)
+{
+    g_auto(GStrv) parts = g_strsplit(good, "devices = 2\n", 2);
+    return g_strconcat(parts[0], "devices = 2\nnodes = 3\n", parts[1], "shared = node\n", groups, NULL);
+}
+
+static void test_nodes(void)
+{
+    GError *error = NULL;
+    g_autofree char *whole = nodes(NETWORK NCCL);
+    struct cluster *c = cluster_parse(whole, "three.ini", &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(c->nodes, ==, 3);
+    g_assert_true(c->link_shared);
+    g_assert_cmpfloat(c->net_gbps, ==, 50);
+    g_assert_cmpfloat(c->net_us, ==, 7);
+    g_assert_cmpuint(c->net_cards, ==, 4);
+    g_assert_true(c->nccl_known);
+    g_assert_cmpuint(c->nccl.arch, ==, NCCL_HOPPER);
+    g_assert_cmpuint(c->nccl.channels, ==, 16);
+    g_assert_cmpfloat(c->nccl.intra_gbs, ==, 24);
+    g_assert_cmpfloat(c->nccl.inter_gbs, ==, 12);
+    g_assert_false(c->nccl.nvlink);
+    g_assert_true(c->nccl.nvls);
+    g_assert_true(c->nccl.amd);
     cluster_free(c);
 }
 
@@ -78,6 +116,16 @@ static void test_refusals(void)
     assert_line_refused(14, "us = 5.5\nhops = 2", "two.ini:15: unknown key 'hops'");
     assert_line_refused(14, "us = 5.5\n[switch]\nports = 2", "two.ini:15: ");
     assert_refused("", "two.ini");
+    assert_line_refused(11, "efficiency = 1\nsms = 0", "two.ini:12: ");
+    assert_line_refused(14, "us = 5.5\nshared = switch",
+                        "two.ini:15: shared is 'switch', write one of device, node");
+    assert_line_refused(14, "us = 5.5\n" NETWORK, "two.ini:15: ");
+    assert_line_refused(4, "devices = 2\nnodes = 2", "there is no group [network]");
+    assert_line_refused(14, "us = 5.5\n[nccl]\narch = hopper", "two.ini:15: [nccl] has no key 'channels'");
+    assert_line_refused(14, "us = 5.5\n[nccl]\narch = maxwell", "two.ini:16: ");
+    g_autofree char *lacks =
+        nodes(NETWORK "[nccl]\narch = hopper\nchannels = 16\nintra-gbs = 24\npath = pci\ncpu = amd\n");
+    assert_refused(lacks, "[nccl] has no key 'inter-gbs'");
 }
 
 static void check_builtin(const char *name)
@@ -95,6 +143,9 @@ static void check_builtin(const char *name)
     g_assert_cmpfloat(c->link_gbps / 8, <, c->memory_gbs);
     g_assert_cmpfloat(c->link_us, >, 0);
     g_assert_cmpfloat(c->link_us, <, 100);
+    g_assert_true(c->nodes == 1 || (c->net_gbps * c->net_cards / 8 < c->memory_gbs && c->net_us > 0));
+    /* NCCL's channels carry no more than what the link reaches, to a tenth. */
+    g_assert_true(!c->nccl_known || c->nccl.channels * c->nccl.intra_gbs * 8 <= 1.1 * c->link_gbps);
     cluster_free(c);
 }
 
@@ -102,14 +153,15 @@ static void test_builtin(void)
 {
     char **names = cluster_list();
     char *all = g_strjoinv(" ", names);
-    g_assert_cmpstr(all, ==, "a100x4 cpu dgx-h100");
+    g_assert_cmpstr(all, ==,
+                    "a100x16-200g a100x4 a100x8 cpu dgx-h100 dgx-h100x4 h200x8 rtx-pcie-x2 v100x32-100g");
     for (char **name = names; *name; name++)
         check_builtin(*name);
     g_free(all);
     g_strfreev(names);
     GError *error = NULL;
     g_assert_null(cluster_load("a100x5", &error));
-    g_assert_nonnull(strstr(error->message, "a100x4, cpu, dgx-h100"));
+    g_assert_nonnull(strstr(error->message, "a100x8, cpu, dgx-h100, dgx-h100x4"));
     g_clear_error(&error);
     g_assert_null(cluster_load("./no-such.ini", &error));
     g_assert_nonnull(strstr(error->message, "./no-such.ini"));
@@ -120,6 +172,7 @@ int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/cluster/values", test_values);
+    g_test_add_func("/cluster/nodes", test_nodes);
     g_test_add_func("/cluster/refusals", test_refusals);
     g_test_add_func("/cluster/built-in", test_builtin);
     return g_test_run();

@@ -312,6 +312,57 @@ static void test_refusals(void)
     model_free(model);
 }
 
+/* --- devices and nodes */
+
+/* Members of an op's gang, by looking at all ops: how many nodes they sit on. */
+static uint32_t count_nodes(const struct plan *plan, uint32_t gang)
+{
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (plan->ops[i].tag.gang == gang)
+            seen |= UINT64_C(1) << plan->t.lanes[plan->ops[i].lane].node;
+    return (uint32_t)__builtin_popcountll(seen);
+}
+
+static void check_nodes(const struct shape *shape)
+{
+    struct plan plan;
+    make(shape, &plan);
+    for (uint32_t i = 0; i < plan.t.n_lanes; i++) {
+        const struct lane *lane = &plan.t.lanes[i];
+        g_assert_cmpuint(lane->device, ==, shape->devices ? lane->rank % shape->devices : lane->rank);
+        g_assert_cmpuint(lane->node, ==, shape->node_devices ? lane->device / shape->node_devices : 0);
+    }
+    for (uint32_t i = 0; i < plan.n_ops; i++) {
+        const struct cost_key *key = &plan.costs[plan.ops[i].cost];
+        uint32_t gang = plan.ops[i].tag.gang;
+        g_assert_cmpuint(MAX(key->nodes, 1), ==, gang == OP_NONE ? 1 : count_nodes(&plan, gang));
+    }
+    plan_release(&plan);
+}
+
+static void test_nodes(void)
+{
+    struct model *model = load(tiny);
+    struct shape shape = base(model);
+    for (unsigned round = 0; round < 200; round++) {
+        shape.ranks = (uint32_t)g_test_rand_int_range(1, 8);
+        shape.batch = shape.ranks;
+        shape.algo = (uint8_t)g_test_rand_int_range(0, ALLREDUCES);
+        shape.devices = (uint32_t)g_test_rand_int_range(0, 9);
+        shape.node_devices = (uint32_t)g_test_rand_int_range(0, 5);
+        shape.first_iteration = g_test_rand_bit();
+        shape.overlap = shape.first_iteration ? OVERLAP_NONE : OVERLAP_BACKWARD;
+        check_nodes(&shape);
+    }
+    GError *error = NULL;
+    shape.devices = UINT32_MAX;
+    g_assert_false(mode_ddp.check(&shape, &error));
+    g_assert_nonnull(strstr(error->message, "4294967295 devices"));
+    g_clear_error(&error);
+    model_free(model);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
@@ -322,5 +373,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ddp/view", test_view);
     g_test_add_func("/ddp/first", test_first);
     g_test_add_func("/ddp/refusals", test_refusals);
+    g_test_add_func("/ddp/nodes", test_nodes);
     return g_test_run();
 }

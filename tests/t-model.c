@@ -304,6 +304,57 @@ static void test_offsets(void)
     model_free(model);
 }
 
+static void assert_gemm(struct gemm g, uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
+{
+    g_assert_cmpuint(g.m, ==, m);
+    g_assert_cmpuint(g.n, ==, n);
+    g_assert_cmpuint(g.k, ==, k);
+    g_assert_cmpuint(g.batch, ==, batch);
+}
+
+static uint64_t sum_flops(const struct gemm *gemms, unsigned n)
+{
+    uint64_t flops = 0;
+    for (unsigned i = 0; i < n; i++)
+        flops += UINT64_C(2) * gemms[i].m * gemms[i].n * gemms[i].k * gemms[i].batch;
+    return flops;
+}
+
+/* The products of attention, both ways of its parameters; forward and backward of every layer of every model
+ * add up to the operations, and a gradient has the shape of what it is the gradient of. */
+static void test_gemms(void)
+{
+    struct gemm forward[LAYER_GEMMS_MAX], backward[2 * LAYER_GEMMS_MAX];
+    struct model *model = load("bert-base", NULL);
+    const uint64_t b = 3, s = 128, d = 768, h = 12;
+    g_assert_cmpuint(layer_forward_gemms(model, 1, b, forward), ==, 6);
+    for (unsigned i = 0; i < 3; i++)
+        assert_gemm(forward[i], b * s, d, d, 1);
+    assert_gemm(forward[3], s, s, d / h, b * h);
+    assert_gemm(forward[4], s, d / h, s, b * h);
+    assert_gemm(forward[5], b * s, d, d, 1);
+    model_free(model);
+    model = load("gpt2", NULL);
+    g_assert_cmpuint(layer_forward_gemms(model, 1, 1, forward), ==, 4);
+    assert_gemm(forward[0], model->dims.seq, 3 * d, d, 1);
+    model_free(model);
+    g_auto(GStrv) names = model_list();
+    for (unsigned name = 0; names[name]; name++) {
+        model = load(names[name], NULL);
+        for (uint32_t l = 0; l < model->n_layers; l++) {
+            unsigned n = layer_forward_gemms(model, l, 5, forward);
+            g_assert_cmpuint(layer_backward_gemms(model, l, 5, backward), ==, 2 * n);
+            g_assert_cmpuint(sum_flops(forward, n), ==, layer_forward_flops(model, l, 5));
+            g_assert_cmpuint(sum_flops(backward, 2 * n), ==, layer_backward_flops(model, l, 5));
+            for (unsigned i = 0; i < n; i++) {
+                assert_gemm(backward[2 * i], forward[i].m, forward[i].k, forward[i].n, forward[i].batch);
+                assert_gemm(backward[2 * i + 1], forward[i].k, forward[i].n, forward[i].m, forward[i].batch);
+            }
+        }
+        model_free(model);
+    }
+}
+
 static void test_counts(void)
 {
     struct model *model = load("bert-base", NULL);
@@ -512,6 +563,7 @@ int main(int argc, char **argv)
     g_test_add_func("/model/resnet", test_resnet);
     g_test_add_func("/model/built-in", test_list);
     g_test_add_func("/model/offsets", test_offsets);
+    g_test_add_func("/model/gemms", test_gemms);
     g_test_add_func("/model/counts", test_counts);
     g_test_add_func("/model/shapes", test_shapes);
     g_test_add_func("/model/file", test_tiny);

@@ -1,0 +1,62 @@
+#include "sim/cost-model.h"
+
+#include "plan/plan.h"
+
+struct cost_nccl {
+    struct cost_model model; /* first */
+    const struct cluster *cluster;
+    char name[80];
+};
+
+static struct nccl_topo topo_of(const struct cluster *c, const struct cost_key *key)
+{
+    struct nccl_topo topo = c->nccl;
+    topo.ranks = key->members;
+    topo.nodes = MAX(key->nodes, 1);
+    return topo;
+}
+
+static bool collective(unsigned kind, enum nccl_coll *coll)
+{
+    *coll = kind == OP_BROADCAST ? NCCL_BROADCAST : NCCL_ALLREDUCE;
+    return kind == OP_ALLREDUCE || kind == OP_BROADCAST;
+}
+
+static bool nccl_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
+                       GError **error)
+{
+    const struct cluster *c = ((const struct cost_nccl *)model)->cluster;
+    enum nccl_coll coll;
+    if (!collective(key->kind, &coll)) {
+        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
+                    "NCCL picks its own algorithm, so %s of %s cannot be priced: keep the all-reduce whole",
+                    op_name(key->kind), allreduce_name(key->algo));
+        return false;
+    }
+    if (key->nodes > c->nodes) {
+        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT, "cluster %s has %u nodes, but %s is between %u",
+                    c->name, c->nodes, op_name(key->kind), key->nodes);
+        return false;
+    }
+    const struct nccl_topo topo = topo_of(c, key);
+    const struct nccl_choice choice = nccl_choose(&topo, coll, key->bytes);
+    const double latency_us = nccl_time_us(&topo, coll, choice.algo, choice.proto, 0);
+    out->alone_ns = cost_round_ns(key, choice.us * 1e3, error);
+    out->work_ns = out->alone_ns < 0 ? 0 : cost_round_ns(key, (choice.us - latency_us) * 1e3, NULL);
+    return out->alone_ns >= 0;
+}
+
+struct cost_model *cost_nccl_new(const struct cluster *cluster, GError **error)
+{
+    if (!cluster->nccl_known) {
+        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
+                    "cluster %s has no [nccl] group, which NCCL's rule needs: add one, or take alpha-beta",
+                    cluster->name);
+        return NULL;
+    }
+    struct cost_nccl *n = g_new(struct cost_nccl, 1);
+    *n = (struct cost_nccl){.model = {.price = nccl_price}, .cluster = cluster};
+    g_snprintf(n->name, sizeof n->name, "NCCL's rule on %s", cluster->name);
+    n->model.name = n->name;
+    return &n->model;
+}
