@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 enum { MAX_DEPTH = 64 };
 
 /* What the reader stands before. */
@@ -180,10 +182,14 @@ static bool scalar_end(struct json *j, const char *end)
     return !j->cut;
 }
 
+static bool is_numeric(char c)
+{
+    return g_ascii_isdigit(c) || c == '.' || c == 'e' || c == 'E' || c == '-' || c == '+';
+}
+
 static const char *number_end(const char *at, const char *end)
 {
-    while (at < end &&
-           (g_ascii_isdigit(*at) || *at == '.' || *at == 'e' || *at == 'E' || *at == '-' || *at == '+'))
+    while (at < end && is_numeric(*at))
         at++;
     return at;
 }
@@ -258,15 +264,29 @@ static void make_valid(GString *s)
     g_string_append_len(s, at, end - at);
 }
 
+/* The end of the characters that stand for themselves. */
+static const char *plain_end(const char *at, const char *end)
+{
+    while (at < end && (signed char)*at > 0 && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
 /* Reads the text that begins here. */
 static const char *decode(struct json *j)
 {
-    const char *at = j->at + 1, *end = text_end(j->at, j->end);
+    const char *at = j->at + 1, *end = plain_end(at, j->end);
+    g_string_truncate(j->decoded, 0);
+    if (end < j->end && *end == '"') {
+        j->at = end + 1;
+        g_string_append_len(j->decoded, at, end - at);
+        return j->decoded->str;
+    }
+    end = text_end(j->at, j->end);
     j->cut = !end;
     j->at = end ? end + 1 : j->end;
     if (!end)
         end = j->end;
-    g_string_truncate(j->decoded, 0);
     for (const char *slash; (slash = memchr(at, '\\', (size_t)(end - at)));) {
         g_string_append_len(j->decoded, at, slash - at);
         at = decode_escape(slash + 1, end, j->decoded);
@@ -343,7 +363,7 @@ const char *json_key(struct json *j)
         json_fail(j, "the name of a member is missing here");
         return NULL;
     }
-    const char *name = decode(j);
+    const char *name = decode(j), *end = j->at - 1;
     if (j->cut || !something(j))
         return NULL;
     if (*j->at != ':') {
@@ -351,7 +371,7 @@ const char *json_key(struct json *j)
         return NULL;
     }
     j->key = j->token + 1;
-    j->key_bytes = (size_t)(text_end(j->token, j->at) - j->key);
+    j->key_bytes = (size_t)(end - j->key);
     j->at++;
     j->place = PLACE_VALUE;
     return name;
@@ -432,90 +452,29 @@ bool json_bool(struct json *j)
     return expect(j, JSON_BOOL, NULL) && scalar_end(j, word_end(j->at, j->end)) && *j->token == 't';
 }
 
-/* A number as it stands: 0.d1d2...dn x 10^point, no digit 0 at either end; n 0: zero.  Between first and last
- * may be a decimal point. */
-struct decimal {
-    bool negative;
-    const char *first, *last;
-    int64_t n, point;
-};
-
-static const char *read_exponent(const char *at, const char *end, int64_t *out)
-{
-    if (at == end || (*at != 'e' && *at != 'E'))
-        return at;
-    at++;
-    bool negative = at < end && *at == '-';
-    at += at < end && (*at == '-' || *at == '+');
-    const char *digits = at;
-    int64_t x = 0;
-    for (; at < end && g_ascii_isdigit(*at); at++)
-        x = MIN(x * 10 + (*at - '0'), INT64_MAX / 100);
-    *out = negative ? -x : x;
-    return at > digits ? at : NULL;
-}
-
-static bool read_decimal(const char *at, const char *end, struct decimal *d)
-{
-    *d = (struct decimal){.negative = *at == '-'};
-    at += *at == '-' || *at == '+';
-    int64_t place = 0, exponent = 0; /* place: digits before this one since the first that is not 0 */
-    bool point = false, digits = false;
-    for (; at < end && (g_ascii_isdigit(*at) || (*at == '.' && !point)); at++) {
-        if (*at == '.') {
-            point = true;
-            continue;
-        }
-        digits = true;
-        if (*at != '0') {
-            d->first = d->first ? d->first : at;
-            d->last = at;
-            d->n = place + 1;
-        }
-        place += d->first != NULL;
-        d->point += d->first ? !point : -point;
-    }
-    if (!digits || read_exponent(at, end, &exponent) != end)
-        return false;
-    d->point = d->first ? d->point + exponent : 0;
-    return true;
-}
-
-/* The magnitude times 10^shift, to the nearest whole number.  False if that is beyond uint64. */
-static bool decimal_whole(const struct decimal *d, int64_t shift, uint64_t *out)
-{
-    int64_t keep = d->n ? d->point + shift : -1;
-    uint64_t x = 0;
-    *out = 0;
-    if (keep < 0)
-        return true;
-    if (keep > 20)
-        return false;
-    const char *c = d->first;
-    for (int64_t i = 0; i <= MIN(keep, d->n - 1); i++, c++) {
-        c += *c == '.';
-        if (i == keep) {
-            if (*c >= '5' && __builtin_add_overflow(x, 1, &x))
-                return false;
-        } else if (__builtin_mul_overflow(x, 10, &x) || __builtin_add_overflow(x, (uint64_t)(*c - '0'), &x)) {
-            return false;
-        }
-    }
-    for (int64_t i = d->n; i < keep; i++)
-        if (__builtin_mul_overflow(x, 10, &x))
-            return false;
-    *out = x;
-    return true;
-}
-
 /* The number that comes next; false where there is none. */
 static bool take_decimal(struct json *j, const char *what, struct decimal *d)
 {
     if (!expect(j, JSON_NUMBER, what) || !scalar_end(j, number_end(j->at, j->end)))
         return false;
-    if (!read_decimal(j->token, j->at, d))
+    if (!decimal_read(j->token, j->at, d))
         json_fail(j, "found %.*s, should be a number", (int)MIN(j->at - j->token, 40), j->token);
     return !j->error;
+}
+
+/* What most numbers are: a few digits and nothing else. */
+static bool take_digits(struct json *j, uint64_t *out)
+{
+    uint64_t x = 0;
+    if (json_peek(j) != JSON_NUMBER)
+        return false;
+    const char *at = j->at, *end = MIN(j->end - at, 18) + at;
+    for (; at < end && g_ascii_isdigit(*at); at++)
+        x = x * 10 + (uint64_t)(*at - '0');
+    if (at == j->at || at == j->end || is_numeric(*at))
+        return false;
+    *out = x;
+    return scalar_end(j, at);
 }
 
 static void out_of_range(struct json *j, const char *what)
@@ -535,11 +494,16 @@ static bool signed_value(const struct decimal *d, int64_t shift, int64_t *out)
 int64_t json_i64(struct json *j, int64_t min, int64_t max)
 {
     struct decimal d;
+    uint64_t digits;
     int64_t x;
-    if (!take_decimal(j, "a whole number", &d))
+    if (take_digits(j, &digits)) {
+        if ((int64_t)digits >= min && (int64_t)digits <= max)
+            return (int64_t)digits;
+    } else if (!take_decimal(j, "a whole number", &d)) {
         return 0;
-    if (d.point >= d.n && signed_value(&d, 0, &x) && x >= min && x <= max)
+    } else if (d.point >= d.n && signed_value(&d, 0, &x) && x >= min && x <= max) {
         return x;
+    }
     g_autofree char *what =
         g_strdup_printf("a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, min, max);
     out_of_range(j, what);
@@ -550,10 +514,14 @@ uint64_t json_u64(struct json *j, uint64_t max)
 {
     struct decimal d;
     uint64_t x;
-    if (!take_decimal(j, "a whole number", &d))
+    if (take_digits(j, &x)) {
+        if (x <= max)
+            return x;
+    } else if (!take_decimal(j, "a whole number", &d)) {
         return 0;
-    if (d.point >= d.n && decimal_whole(&d, 0, &x) && x <= max && (!d.negative || x == 0))
+    } else if (d.point >= d.n && decimal_whole(&d, 0, &x) && x <= max && (!d.negative || x == 0)) {
         return x;
+    }
     g_autofree char *what = g_strdup_printf("a whole number from 0 to %" G_GUINT64_FORMAT, max);
     out_of_range(j, what);
     return 0;

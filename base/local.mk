@@ -1,4 +1,4 @@
-libparprof_a_SOURCES += %D%/data.h %D%/ini.h %D%/json.h %D%/ini.c %D%/json-read.c \
+libparprof_a_SOURCES += %D%/data.h %D%/decimal.h %D%/ini.h %D%/json.h %D%/decimal.c %D%/ini.c %D%/json-read.c \
 	%D%/json-write.c
 # Data built into the program: every room adds its files to DATA_FILES.
 DATA_FILES =

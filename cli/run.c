@@ -76,6 +76,7 @@ static bool conclude(const struct job *job, const struct options *o, const struc
                             .environment = summary.environment};
     if (main->predicted.there)
         report.predicted_analysis = &main->predicted.analysis;
+    report.costs = r->measured;
     bool ok = files_write(f, &report, error);
     if (!o->given[OPTION_QUIET]) {
         summary_head(job, o, report.trace, out);

@@ -5,8 +5,6 @@
 
 #include "profile/cost-rows.h"
 
-enum { RANKS_MAX = 4096 }; /* of a plan */
-
 /* What is checked when all of it is there, since members come in any order. */
 struct reader {
     struct json *j;

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "profile/cost-rows.h"
@@ -247,7 +246,7 @@ static void take_ops(struct events *e, bool cut)
     struct trace *trace = e->trace;
     const struct indexed_op *rows = (const struct indexed_op *)(void *)e->ops->data;
     uint32_t n = 0, steps = e->counts.steps;
-    qsort(e->ops->data, e->ops->len, sizeof *rows, by_index);
+    g_array_sort(e->ops, by_index);
     while (n < e->ops->len && rows[n].index == n)
         n++;
     if (n < e->ops->len && n > 0 && rows[n].index == rows[n - 1].index) {

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "base/json.h"
+#include "profile/import.h"
 #include "profile/memory.h"
 #include "profile/report.h"
 #include "profile/traffic.h"
@@ -99,16 +100,26 @@ static void causes(const struct causes *c, GString *out)
         g_string_append_printf(out, ", \"late_rank\": %" PRIu32, c->late_rank);
 }
 
+/* What the step's numbers are of: its slowest rank. */
+static const struct partition *slowest(const struct analysis *a)
+{
+    return &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
+}
+
 static void partition(const struct analysis *a, GString *out)
 {
-    const struct partition *p = &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
-    member(out, "partition_ns");
+    const struct partition *p = slowest(a);
     named_ns(out, "{", "compute", p->compute_ns);
     named_ns(out, ", ", "exposed_comm", p->exposed_comm_ns);
     named_ns(out, ", ", "exposed_copy", p->exposed_copy_ns);
     named_ns(out, ", ", "idle", p->idle_ns);
     named_ns(out, ", ", "span", p->window_ns);
     g_string_append(out, "}");
+}
+
+static void overlap(const struct analysis *a, GString *out)
+{
+    const struct partition *p = slowest(a);
     if (p->comm_ns == 0)
         return;
     member(out, "overlap");
@@ -127,7 +138,6 @@ static void partition(const struct analysis *a, GString *out)
 
 static void phases(const struct analysis *a, GString *out)
 {
-    member(out, "phases_ns");
     for (unsigned phase = 0; phase < PHASES; phase++)
         named_ns(out, phase ? ", " : "{", phase_name(phase), a->phase_ns[phase]);
     g_string_append(out, "}");
@@ -220,14 +230,20 @@ static void prediction(const struct report *r, GString *out)
 static void variant(const struct variant *v, const char *before, GString *out)
 {
     const struct analysis *a = v->analysis;
+    const struct partition *p = slowest(a);
     g_string_append_printf(out, "%s\n  {\"overlap\": ", before);
     json_string(out, v->name);
     g_string_append_printf(out, ", \"measured\": %s", v->trace->simulated ? "false" : "true");
     named_ns(out, ", ", "step_ns", a->median_ns);
-    named_ns(out, ", ", "exposed_comm_ns",
-             a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank].exposed_comm_ns);
+    named_ns(out, ", ", "exposed_comm_ns", p->exposed_comm_ns);
     if (v->predicted && !v->trace->simulated)
         named_ns(out, ", ", "predicted_step_ns", v->predicted->median_ns);
+    named_ns(out, ", ", "comm_ns", p->comm_ns);
+    named_ns(out, ", ", "hidden_comm_ns", p->hidden_comm_ns);
+    g_string_append(out, ",\n   \"partition_ns\": ");
+    partition(a, out);
+    g_string_append(out, ",\n   \"phases_ns\": ");
+    phases(a, out);
     g_string_append(out, "}");
 }
 
@@ -282,7 +298,10 @@ void report_json(const struct report *r, GString *out)
     if (a) {
         samples(a, out);
         step(a, out);
+        member(out, "partition_ns");
         partition(a, out);
+        overlap(a, out);
+        member(out, "phases_ns");
         phases(a, out);
     }
     buckets(r->trace, a, out);
@@ -292,6 +311,10 @@ void report_json(const struct report *r, GString *out)
     if (a) {
         prediction(r, out);
         variants(r, out);
+    }
+    if (r->costs) {
+        member(out, "costs");
+        export_cost_rows(r->costs, out);
     }
     g_string_append(out, "\n}\n");
 }

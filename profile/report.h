@@ -13,6 +13,7 @@ struct report {
     const struct variant *others;
     uint32_t n_others;
     bool tokens; /* the loss is of a token each, so that it has a perplexity */
+    struct cost_table *costs; /* what the run measured and predictions are from; NULL: nothing was run */
     const char *backend;
     /* key, value, ... ends with NULL: the options that define the work ("overlap" names the run's row in the
      * summary), and the environment; may be NULL */

@@ -21,8 +21,10 @@ UNIT_TESTS = \
 	%D%/t-cost \
 	%D%/t-data \
 	%D%/t-ddp \
+	%D%/t-digest \
 	%D%/t-exec \
 	%D%/t-export \
+	%D%/t-files \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
@@ -65,8 +67,13 @@ TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) \
 	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
 	%D%/operand.h %D%/paper.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
+	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/same-digest.h %D%/scene.h \
+	%D%/small-trace.h \
+	%D%/operand.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
 	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
-	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt
+	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt \
+	%D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json %D%/files/v0.1/report-sim.json \
+	%D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.

@@ -1,0 +1,20 @@
+/* base/decimal.h -- decimal numbers as text, to the last digit: none goes through a double. */
+#ifndef BASE_DECIMAL_H
+#define BASE_DECIMAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 0.d1d2...dn x 10^point, no digit 0 at either end; n 0: zero.  From first to last may be a decimal point. */
+struct decimal {
+    bool negative;
+    const char *first, *last; /* in the text */
+    int64_t n, point;         /* a whole number: point >= n */
+};
+
+/* All of [at, end): "-12.5e3"; a sign, and digits on one side of the point only, are legal.  False: no number. */
+bool decimal_read(const char *at, const char *end, struct decimal *);
+/* The magnitude times 10^shift, to the nearest whole number, half away from zero.  False: beyond uint64. */
+bool decimal_whole(const struct decimal *, int64_t shift, uint64_t *);
+
+#endif
