@@ -234,6 +234,12 @@ char **ini_groups(const struct ini *ini)
     return g_key_file_get_groups(ini->values, NULL);
 }
 
+char **ini_keys(const struct ini *ini, const char *group)
+{
+    char **keys = g_key_file_get_keys(ini->values, group, NULL, NULL);
+    return keys ? keys : g_new0(char *, 1);
+}
+
 bool ini_has(const struct ini *ini, const char *group, const char *key)
 {
     return find(ini, group, key) != NULL;

@@ -21,6 +21,8 @@ void ini_free(struct ini *);
 char **ini_groups(const struct ini *); /* in file order; g_strfreev */
 const char *ini_text(const struct ini *); /* what was parsed */
 
+char **ini_keys(const struct ini *, const char *group); /* likewise; an empty list where there is no such group */
+
 /* Getters mark the key as used.  Missing: the fallback if it is given (for strings not NULL), else an error.
  */
 bool ini_has(const struct ini *, const char *group, const char *key);

@@ -29,6 +29,10 @@ const struct command *command_find(const char *name); /* NULL: there is none */
 /* help.c: help, the manual page and the completion, all from the table of options.  command: NULL for all.  g_free */
 char *help_text(const char *command);
 
+/* published.c: draws the published steps of a preset, and prints their table. */
+struct preset;
+bool published_show(const struct preset *, const struct options *, GError **);
+
 /* engines.c: every engine of this build, ends with NULL, the preferred one first. */
 struct engine;
 extern const struct engine *const engines[];

@@ -4,42 +4,98 @@
 
 #include "cli/output.h"
 
-const struct draw_ops *figures_open(const struct options *o, const char *path, GError **error)
+#define STANDARD_DPI 192
+
+/* The format that the name asks for; NULL: none that there is. */
+static const char *format_of(const char *path)
 {
-    (void)o;
-    for (unsigned i = 0; draw_formats[i]; i++) {
-        g_autofree char *suffix = g_strdup_printf(".%s", draw_formats[i]);
-        if (g_str_has_suffix(path, suffix) || !strcmp(path, "-"))
-            return draw_open(draw_formats[i], error);
-    }
-    g_autofree char *formats = g_strjoinv(", .", (char **)draw_formats);
-    g_set_error(error, OPTION_ERROR, 0, "--output takes a name that ends in .%s", formats);
+    const char *dot = strrchr(path, '.');
+    if (!strcmp(path, "-"))
+        return draw_formats[0];
+    for (unsigned i = 0; dot && draw_formats[i]; i++)
+        if (!strcmp(dot + 1, draw_formats[i]))
+            return draw_formats[i];
     return NULL;
 }
 
-bool figures_write(const struct figure *figure, const struct figure_input *input, const struct options *o,
-                   const struct draw_ops *draw, const char *path, GError **error)
+/* "1280x720" */
+static bool parse_size(const char *text, struct figure_options *look)
 {
-    (void)o;
-    struct figure_options options = {.width = 1280, .height = 720};
-    GBytes *bytes = figure_render(figure, input, &options, draw, error);
+    char *x, *end;
+    if (!g_ascii_isdigit(*text))
+        return false;
+    look->width = g_ascii_strtoull(text, &x, 10);
+    if (*x != 'x' || !g_ascii_isdigit(x[1]))
+        return false;
+    look->height = g_ascii_strtoull(x + 1, &end, 10);
+    return !*end;
+}
+
+/* Fills the look; returns what is wrong, or NULL. */
+static const char *check_look(struct figure_options *look, const char *format, const struct options *o)
+{
+    const char *text = option_text(o, OPTION_TEXT, "text");
+    const bool pixels = !strcmp(format, "png");
+    *look = (struct figure_options){.width = 1280,
+                                    .height = 720,
+                                    .outlines = !strcmp(text, "paths"),
+                                    .dpi = option_number(o, OPTION_DPI, STANDARD_DPI)};
+    if (o->given[OPTION_SIZE] && !parse_size(option_text(o, OPTION_SIZE, NULL), look))
+        return "--size takes WxH in px, as 1280x720";
+    if (strcmp(text, "text") && !look->outlines)
+        return "--text takes text or paths";
+    if (o->given[OPTION_TEXT] && pixels)
+        return "--text belongs to svg and pdf, and a png has pixels only: leave it out";
+    if (o->given[OPTION_DPI] && !pixels)
+        return "--dpi belongs to png: leave it out or name the figure FILE.png";
+    return NULL;
+}
+
+static bool pick(struct drawing *d, const struct options *o, const struct figure *standard, GError **error)
+{
+    const char *name = option_text(o, OPTION_FIGURE, standard->name);
+    d->figure = figure_find(name);
+    if (d->figure)
+        return true;
+    if (strcmp(name, "none"))
+        g_set_error(error, OPTION_ERROR, 0, "--figure takes a name that 'parprof list' shows, or none, not '%s'", name);
+    else if (o->given[OPTION_OUTPUT] || o->given[OPTION_SIZE] || o->given[OPTION_DPI] || o->given[OPTION_TEXT])
+        g_set_error_literal(error, OPTION_ERROR, 0,
+                            "--output, --size, --dpi and --text are of the figure, and --figure none asks for no figure");
+    else
+        return true;
+    return false;
+}
+
+bool drawing_check(struct drawing *d, const struct options *o, const struct figure *figure, const char *path,
+                   GError **error)
+{
+    *d = (struct drawing){0};
+    if (!pick(d, o, figure, error))
+        return false;
+    if (!d->figure)
+        return true;
+    d->path = option_text(o, OPTION_OUTPUT, path);
+    const char *format = format_of(d->path);
+    const char *wrong = format ? check_look(&d->look, format, o) : "--output takes a name that ends in .svg, .pdf or .png";
+    if (wrong) {
+        g_set_error_literal(error, OPTION_ERROR, 0, wrong);
+        return false;
+    }
+    /* Fonts are still loading when a canvas of the usual size is not tried. */
+    const bool unusual = o->given[OPTION_SIZE] || o->given[OPTION_DPI];
+    return output_check(d->path, error) && (d->ops = draw_open(format, error)) &&
+           (!unusual || figure_fits(d->figure, &d->look, d->ops, error));
+}
+
+bool drawing_write(const struct drawing *d, const struct figure_input *input, GError **error)
+{
+    GBytes *bytes = figure_render(d->figure, input, &d->look, d->ops, error);
     if (!bytes)
         return false;
     gsize n;
     const void *data = g_bytes_get_data(bytes, &n);
-    bool ok = output_write(path, data, n, error);
+    bool ok = output_write(d->path, data, n, error);
     g_bytes_unref(bytes);
     return ok;
-}
-
-bool figures_pick(const struct options *o, const struct figure *standard, const struct figure **figure,
-                  GError **error)
-{
-    const char *name = option_text(o, OPTION_FIGURE, standard->name);
-    *figure = strcmp(name, "none") ? figure_find(name) : NULL;
-    if (*figure || !strcmp(name, "none"))
-        return true;
-    g_set_error(error, OPTION_ERROR, 0, "--figure takes a name that 'parprof list' shows, or none, not '%s'",
-                name);
-    return false;
 }

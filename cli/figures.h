@@ -5,11 +5,16 @@
 #include "cli/options.h"
 #include "viz/figure.h"
 
-/* The writer for a path ("-" is SVG), once the options about figures make sense for it; else NULL. */
-const struct draw_ops *figures_open(const struct options *, const char *path, GError **);
-bool figures_write(const struct figure *, const struct figure_input *, const struct options *, const struct draw_ops *,
-                   const char *path, GError **);
-/* By --figure, or NULL with *none if that is "none"; `standard` where it is not given. */
-bool figures_pick(const struct options *, const struct figure *standard, const struct figure **, GError **);
+/* What is to be drawn and how it looks: known, and checked, before there is anything to draw. */
+struct drawing {
+    const struct figure *figure; /* NULL: --figure none */
+    const char *path;            /* "-" is standard output, as SVG */
+    const struct draw_ops *ops;
+    struct figure_options look;
+};
+
+/* `figure` and `path` are what is drawn, and where, if the options do not say. */
+bool drawing_check(struct drawing *, const struct options *, const struct figure *figure, const char *path, GError **);
+bool drawing_write(const struct drawing *, const struct figure_input *, GError **);
 
 #endif

@@ -2,32 +2,42 @@
 
 #include <string.h>
 
-#include "cli/figures.h"
 #include "cli/output.h"
 #include "profile/export.h"
 
 bool files_check(struct files *f, const char *mode, const struct options *o, GError **error)
 {
     g_autofree char *standard = g_strdup_printf("parprof-%s.svg", mode);
-    if (!figures_pick(o, figures[0], &f->kind, error))
+    if (!drawing_check(&f->drawing, o, figures[0], g_intern_string(standard), error))
         return false;
-    f->options = o;
-    f->figure = f->kind ? option_text(o, OPTION_OUTPUT, g_intern_string(standard)) : NULL;
-    f->trace = option_text(o, OPTION_TRACE, NULL);
-    f->report = option_text(o, OPTION_REPORT, NULL);
-    const char *wrong = NULL;
-    if (!f->kind && o->given[OPTION_OUTPUT])
-        wrong = "--output is the figure's file, and --figure none asks for no figure";
-    else if (output_same(f->figure, f->trace) || output_same(f->figure, f->report) ||
-             output_same(f->trace, f->report))
-        wrong = "--output, --trace and --report would overwrite each other: name a file each";
-    if (wrong) {
-        g_set_error_literal(error, OPTION_ERROR, 0, wrong);
+    if (f->drawing.figure == &figure_sweep) {
+        g_set_error_literal(error, OPTION_ERROR, 0, "figure sweep is of a sweep: 'parprof sweep' draws it");
         return false;
     }
-    return (!f->figure || output_check(f->figure, error)) && (!f->trace || output_check(f->trace, error)) &&
-           (!f->report || output_check(f->report, error)) &&
-           (!f->figure || (f->draw = figures_open(o, f->figure, error)));
+    f->trace = option_text(o, OPTION_TRACE, NULL);
+    f->report = option_text(o, OPTION_REPORT, NULL);
+    if (output_same(f->drawing.path, f->trace) || output_same(f->drawing.path, f->report) ||
+        output_same(f->trace, f->report)) {
+        g_set_error_literal(error, OPTION_ERROR, 0,
+                            "--output, --trace and --report would overwrite each other: name a file each");
+        return false;
+    }
+    return (!f->trace || output_check(f->trace, error)) && (!f->report || output_check(f->report, error));
+}
+
+static bool draw(const struct files *f, const struct report *report, GError **error)
+{
+    struct digest digest;
+    digest_make(&digest, report);
+    struct figure_input input = {.trace = report->trace,
+                                 .analysis = report->analysis,
+                                 .digest = &digest,
+                                 .name = report_overlap(report),
+                                 .others = report->others,
+                                 .n_others = report->n_others};
+    bool ok = drawing_write(&f->drawing, &input, error);
+    digest_release(&digest);
+    return ok;
 }
 
 bool files_write(const struct files *f, const struct report *report, GError **error)
@@ -43,18 +53,8 @@ bool files_write(const struct files *f, const struct report *report, GError **er
         export_chrome(report->trace, text);
         ok &= output_write(f->trace, text->str, text->len, ok ? error : NULL);
     }
-    if (f->figure) {
-        struct digest digest;
-        digest_make(&digest, report);
-        struct figure_input input = {.trace = report->trace,
-                                     .analysis = report->analysis,
-                                     .digest = &digest,
-                                     .name = report_overlap(report),
-                                     .others = report->others,
-                                     .n_others = report->n_others};
-        ok &= figures_write(f->kind, &input, f->options, f->draw, f->figure, ok ? error : NULL);
-        digest_release(&digest);
-    }
+    if (f->drawing.figure)
+        ok &= draw(f, report, ok ? error : NULL);
     return ok;
 }
 
@@ -65,12 +65,12 @@ static bool is_stdout(const char *path)
 
 bool files_take_stdout(const struct files *f)
 {
-    return is_stdout(f->figure) || is_stdout(f->trace) || is_stdout(f->report);
+    return is_stdout(f->drawing.path) || is_stdout(f->trace) || is_stdout(f->report);
 }
 
 void files_name(const struct files *f, const struct report *r, GString *out)
 {
-    const char *const names[] = {f->figure, f->trace, f->report};
+    const char *const names[] = {f->drawing.path, f->trace, f->report};
     const char *before = "wrote ";
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         if (!names[i])
@@ -81,6 +81,6 @@ void files_name(const struct files *f, const struct report *r, GString *out)
                                    r->analysis->n_steps);
         before = ", ";
     }
-    if (f->figure || f->trace || f->report)
+    if (f->drawing.path || f->trace || f->report)
         g_string_append(out, "; ");
 }

@@ -2,16 +2,13 @@
 #ifndef CLI_FILES_H
 #define CLI_FILES_H
 
-#include "cli/options.h"
+#include "cli/figures.h"
 #include "profile/report.h"
-#include "viz/figure.h"
 
 /* What was asked for; NULL where nothing was. */
 struct files {
-    const struct figure *kind;
-    const struct draw_ops *draw;
-    const char *figure, *trace, *report;
-    const struct options *options;
+    struct drawing drawing;
+    const char *trace, *report;
 };
 
 /* Fails on what could not be drawn or written.  Not given, the figure goes to parprof-MODE.svg. */

@@ -109,7 +109,7 @@ static bool pick_algo(struct job *job, const struct options *o, GError **error)
     const char *text = option_text(o, OPTION_ALLREDUCE, "auto");
     g_autoptr(GString) names = g_string_new("auto");
     job->shape.algo = (uint8_t)best_algo(job, o);
-    if (!strcmp(text, "auto"))
+    if (!strcmp(text, "auto") || (!strcmp(text, "nccl") && prices_want_whole(o)))
         return true;
     for (unsigned algo = 0; algo < ALLREDUCES; algo++) {
         if (!(job->engine->algos & 1u << algo))
@@ -180,6 +180,7 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
     s->first_bucket_bytes =
         mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
     s->accumulate = option_number(o, OPTION_ACCUMULATE, 1);
+    s->devices = option_number(o, OPTION_DEVICES, 0);
     s->bucket_view = o->given[OPTION_GRADIENT_AS_BUCKET_VIEW];
     s->first_iteration = o->given[OPTION_FIRST_ITERATION];
     if (s->first_iteration && o->given[OPTION_OVERLAP]) {
@@ -213,7 +214,8 @@ bool job_pick_prices(struct job *job, const struct options *o, GError **error)
         return true;
     bool good = prices_open(&job->prices, o, job->cluster, error);
     job->costs = job->prices.model;
-    return good;
+    job->sharing.cluster = job->cluster;
+    return good && sharing_interference(&job->sharing, option_text(o, OPTION_INTERFERENCE, "none"), error);
 }
 
 bool job_open(struct job *job, const struct options *o, GError **error)

@@ -6,6 +6,7 @@
 #include "cli/prices.h"
 #include "plan/engine.h"
 #include "plan/mode.h"
+#include "sim/sharing.h"
 
 struct job {
     const struct mode *mode;
@@ -20,6 +21,7 @@ struct job {
     struct cluster *cluster;        /* engine sim only */
     struct prices prices;           /* engine sim only */
     const struct cost_model *costs; /* theirs; NULL: a real engine */
+    struct sharing sharing;         /* engine sim only; of the cluster */
     double link_gbps, link_us;      /* engine cpu only */
     double lr, momentum, clip_norm; /* as in struct run */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/preset.h"
 #include "plan/engine.h"
 #include "plan/mode.h"
 #include "plan/model.h"
@@ -40,6 +41,20 @@ static bool list_clusters(GError **error)
     return true;
 }
 
+static bool list_presets(GError **error)
+{
+    g_auto(GStrv) names = preset_list();
+    puts("presets");
+    for (unsigned i = 0; names[i]; i++) {
+        struct preset *preset = preset_load(names[i], error);
+        if (!preset)
+            return false;
+        item(names[i], preset->summary);
+        preset_free(preset);
+    }
+    return true;
+}
+
 static void list_engines(void)
 {
     puts("backends");
@@ -60,6 +75,8 @@ static bool list_command(const struct options *o, int *status, GError **error)
         item(modes[i]->name, modes[i]->summary);
     if (!list_models(error) || !list_clusters(error))
         return false;
+    if (!list_presets(error))
+        return false;
     puts("figures");
     for (unsigned i = 0; figures[i]; i++)
         item(figures[i]->name, figures[i]->summary);
@@ -67,4 +84,4 @@ static bool list_command(const struct options *o, int *status, GError **error)
     return true;
 }
 
-const struct command command_list = {"list", "modes, models, clusters, figures, backends", list_command};
+const struct command command_list = {"list", "modes, models, clusters, presets, figures, backends", list_command};

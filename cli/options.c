@@ -7,11 +7,11 @@
 
 G_DEFINE_QUARK(parprof - option, option_error)
 
-#define TEXT   OPTION_TEXT
-#define TUPLE  OPTION_TUPLE
-#define NUMBER OPTION_NUMBER
-#define COUNT  OPTION_COUNT
-#define FLAG   OPTION_FLAG
+#define TEXT   TAKES_TEXT
+#define TUPLE  TAKES_TUPLE
+#define NUMBER TAKES_NUMBER
+#define COUNT  TAKES_COUNT
+#define FLAG   TAKES_NOTHING
 const struct option_spec option_specs[N_OPTIONS] = {
 #define SECTION(...)
 #define OPTION(id, ...) {__VA_ARGS__},
@@ -119,6 +119,23 @@ static gboolean set(const char *option, const char *text, gpointer data, GError 
     o->given[id] = true;
     g_ptr_array_add(o->texts[id], g_string_chunk_insert(o->strings, text));
     return TRUE;
+}
+
+bool options_preset(struct options *o, const char *name, const char *text, GError **error)
+{
+    g_autofree char *option = g_strconcat("--", name, NULL);
+    const struct option_spec *spec = find(option);
+    if (!spec) {
+        usage(error, "there is no option --%s: 'parprof --help' lists them", name);
+        return false;
+    }
+    if (o->given[spec - option_specs] || (spec->type == FLAG && !strcmp(text, "no")))
+        return true;
+    if (spec->type == FLAG && strcmp(text, "yes")) {
+        usage(error, "--%s is yes or no, not '%s'", name, text);
+        return false;
+    }
+    return set(option, text, o, error);
 }
 
 static GOptionContext *context_new(struct options *o)

@@ -20,7 +20,7 @@ enum option_id {
     N_OPTIONS
 };
 
-enum option_type { OPTION_TEXT, OPTION_TUPLE, OPTION_NUMBER, OPTION_COUNT, OPTION_FLAG };
+enum option_type { TAKES_TEXT, TAKES_TUPLE, TAKES_NUMBER, TAKES_COUNT, TAKES_NOTHING };
 
 /* A row of the table. */
 struct option_spec {
@@ -64,6 +64,8 @@ bool options_parse(struct options *, int argc, char **argv, GError **);
 void options_release(struct options *);
 /* Sets one option as if it had been given, for a command that is not sweep. */
 bool options_set(struct options *, enum option_id, const char *text, GError **);
+/* Gives an option of the command as a preset does: what was given before stays.  A flag takes yes or no. */
+bool options_preset(struct options *, const char *name, const char *text, GError **);
 /* A copy of what was given, of its own. */
 void options_copy(struct options *to, const struct options *from);
 

@@ -52,13 +52,13 @@ static bool add_range(GPtrArray *values, enum option_id id, const char *text, GE
 static bool add_text(GPtrArray *values, enum option_id id, const char *text, GError **error)
 {
     uint8_t type = option_specs[id].type;
-    if (type == OPTION_TUPLE || !*text) {
+    if (type == TAKES_TUPLE || !*text) {
         g_ptr_array_add(values, g_strdup(text));
         return true;
     }
     g_auto(GStrv) pieces = g_strsplit(text, ",", -1);
     for (unsigned i = 0; pieces[i]; i++) {
-        if (type != OPTION_TEXT && strstr(pieces[i], "..")) {
+        if (type != TAKES_TEXT && strstr(pieces[i], "..")) {
             if (!add_range(values, id, pieces[i], error))
                 return false;
         } else

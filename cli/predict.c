@@ -1,5 +1,6 @@
 #include "cli/predict.h"
 
+#include "exec/host.h"
 #include "sim/sim.h"
 
 void outcome_release(struct outcome *o)
@@ -21,23 +22,82 @@ void label_trace(const struct job *job, const struct shape *shape, struct trace 
                     shape->ranks);
 }
 
+/* Who competes with whom on this machine: threads for the CPUs that they may use. */
+static uint32_t *share_cpus(const struct job *job, const struct plan *plan, struct sharing *sharing)
+{
+    uint32_t n_cpus;
+    g_autofree int *cpus = host_cpus(&n_cpus);
+    g_autofree int *cpu_of_lane = g_new(int, plan->t.n_lanes);
+    uint32_t *lane_core = g_new(uint32_t, plan->t.n_lanes);
+    host_place(plan, cpus, n_cpus, cpu_of_lane);
+    *sharing = (struct sharing){.cores = n_cpus, .beside = job->link_gbps > 0 || job->link_us > 0};
+    sharing->lane_core = lane_core;
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
+        uint32_t core = 0;
+        while (core < n_cpus && cpus[core] != cpu_of_lane[i])
+            core++;
+        lane_core[i] = core;
+        if (core == n_cpus)
+            sharing->lane_core = NULL; /* any */
+    }
+    return lane_core;
+}
+
+/* What the simulator is told; released by forecast_release. */
+struct forecast {
+    const struct job *job;
+    struct plan own;
+    const struct plan *plan; /* own, or the given one */
+    struct sharing sharing;
+    uint32_t *lane_core;
+    struct run run;
+};
+
+static bool prepare(const struct job *job, const struct shape *shape, const struct cost_model *costs,
+                    struct forecast *f, GError **error)
+{
+    *f = (struct forecast){.job = job, .sharing = job->sharing};
+    if (!(f->plan = job_plan(job, shape, &f->own, error)))
+        return false;
+    if (job->engine->real)
+        f->lane_core = share_cpus(job, f->plan, &f->sharing);
+    f->run = (struct run){
+        .plan = f->plan, .model = job->model, .costs = costs, .sharing = &f->sharing, .steps = 1};
+    return true;
+}
+
+static void forecast_release(struct forecast *f)
+{
+    job_plan_release(f->job, &f->own);
+    g_free(f->lane_core);
+}
+
 bool predict(const struct job *job, const struct shape *shape, const struct cost_model *costs,
              struct outcome *out, GError **error)
 {
-    struct plan own;
+    struct forecast f;
     *out = (struct outcome){0};
-    const struct plan *plan = job_plan(job, shape, &own, error);
-    if (!plan)
+    if (!prepare(job, shape, costs, &f, error))
         return false;
-    struct run run = {.plan = plan, .model = job->model, .costs = costs, .steps = 1};
     trace_init(&out->trace);
-    out->there = sim_engine.run(&run, &out->trace, error) && analyze(&out->trace, &out->analysis, error);
+    out->there = sim_engine.run(&f.run, &out->trace, error) && analyze(&out->trace, &out->analysis, error);
     if (!out->there)
         trace_release(&out->trace);
     else
         label_trace(job, shape, &out->trace);
-    job_plan_release(job, &own);
+    forecast_release(&f);
     return out->there;
+}
+
+static bool predict_step(const struct job *job, const struct shape *shape, const struct cost_model *costs,
+                         int64_t *step_ns)
+{
+    struct forecast f;
+    if (!prepare(job, shape, costs, &f, NULL))
+        return false;
+    bool ok = sim_step_ns(&f.run, step_ns, NULL);
+    forecast_release(&f);
+    return ok;
 }
 
 double predict_best_bucket(const struct job *job, const struct cost_model *costs, int64_t step_ns,
@@ -48,19 +108,16 @@ double predict_best_bucket(const struct job *job, const struct cost_model *costs
     *best_ns = step_ns - step_ns / 100;
     for (unsigned i = 0; i < G_N_ELEMENTS(usual); i++) {
         struct shape shape = job->shape;
-        struct outcome outcome;
+        int64_t bucket_ns;
         /* Priced by formula, the hops of a ring and the whole come to the same; measured costs know the hops.
          */
         shape.algo = job->engine->real ? shape.algo : ALLREDUCE_WHOLE;
         shape.bucket_bytes = shape.first_bucket_bytes = (uint64_t)usual[i] << 20;
         /* A size that cannot be priced is no suggestion. */
-        if (!predict(job, &shape, costs, &outcome, NULL))
-            continue;
-        if (outcome.analysis.median_ns < *best_ns) {
-            *best_ns = outcome.analysis.median_ns;
+        if (predict_step(job, &shape, costs, &bucket_ns) && bucket_ns < *best_ns) {
+            *best_ns = bucket_ns;
             best = usual[i];
         }
-        outcome_release(&outcome);
     }
     return best;
 }

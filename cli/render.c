@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "cli/figures.h"
 #include "cli/input.h"
-#include "cli/output.h"
 #include "profile/import.h"
 
 /* A file of ours, with what it gives figures. */
@@ -82,21 +81,17 @@ static bool comparable(const struct source *sources, unsigned n, GError **error)
 static bool draw(const struct source *sources, unsigned n, const struct options *o, GError **error)
 {
     const struct source *main = &sources[n - 1];
-    const struct figure *figure;
     const struct figure *standard = main->has_series  ? &figure_sweep
                                     : main->has_trace ? &figure_timeline
                                                       : &figure_breakdown;
-    if (!figures_pick(o, standard, &figure, error))
+    g_autofree char *usual = g_strdup_printf("parprof-%s.svg", option_text(o, OPTION_FIGURE, standard->name));
+    struct drawing drawing;
+    if (!drawing_check(&drawing, o, standard, usual, error))
         return false;
-    if (!figure) {
+    if (!drawing.figure) {
         g_set_error_literal(error, OPTION_ERROR, 0, "--figure none leaves nothing to render");
         return false;
     }
-    g_autofree char *usual = g_strdup_printf("parprof-%s.svg", figure->name);
-    const char *path = option_text(o, OPTION_OUTPUT, usual);
-    const struct draw_ops *ops = figures_open(o, path, error);
-    if (!ops || !output_check(path, error))
-        return false;
     g_autofree struct variant *others = g_new0(struct variant, n);
     for (unsigned i = 0; i + 1 < n; i++)
         others[i] = (struct variant){sources[i].name, &sources[i].trace, &sources[i].analysis, NULL};
@@ -107,10 +102,10 @@ static bool draw(const struct source *sources, unsigned n, const struct options 
                                  .name = n > 1 ? main->name : NULL,
                                  .others = others,
                                  .n_others = n - 1};
-    if (!figures_write(figure, &input, o, ops, path, error))
+    if (!drawing_write(&drawing, &input, error))
         return false;
-    if (strcmp(path, "-"))
-        printf("wrote %s\n", path);
+    if (strcmp(drawing.path, "-"))
+        printf("wrote %s\n", drawing.path);
     return true;
 }
 

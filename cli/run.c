@@ -6,6 +6,7 @@
 #include "cli/files.h"
 #include "cli/job.h"
 #include "cli/plan-file.h"
+#include "cli/preset.h"
 #include "cli/summary.h"
 #include "profile/report.h"
 
@@ -89,7 +90,7 @@ static bool conclude(const struct job *job, const struct options *o, const struc
     return ok;
 }
 
-static bool run_command(const struct options *o, int *status, GError **error)
+static bool run_job(const struct options *o, int *status, GError **error)
 {
     struct job job;
     struct files files = {0};
@@ -109,6 +110,20 @@ static bool run_command(const struct options *o, int *status, GError **error)
     }
     attempts_release(&attempts);
     job_release(&job);
+    return ok;
+}
+
+static bool run_command(const struct options *given, int *status, GError **error)
+{
+    if (!given->given[OPTION_PRESET])
+        return run_job(given, status, error);
+    struct preset *preset = preset_load(option_text(given, OPTION_PRESET, NULL), error);
+    struct options o;
+    options_copy(&o, given);
+    bool ok = preset && preset_apply(preset, &o, error) &&
+              (preset->n_steps ? published_show(preset, &o, error) : run_job(&o, status, error));
+    options_release(&o);
+    preset_free(preset);
     return ok;
 }
 

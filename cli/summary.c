@@ -168,6 +168,16 @@ static void head_model(const struct job *job, GString *out)
     head_optimizer(job, out);
 }
 
+static void head_costs(const struct job *job, GString *out)
+{
+    const struct cluster *c = job->cluster;
+    g_string_append_printf(out, "costs %s; link %g Gb/s, %g µs", job->costs->name, c->link_gbps, c->link_us);
+    if (c->nodes > 1)
+        g_string_append_printf(out, "; between %u nodes %u x %g Gb/s, %g µs", c->nodes, c->net_cards,
+                               c->net_gbps, c->net_us);
+    g_string_append_c(out, '\n');
+}
+
 void summary_head(const struct job *job, const struct options *o, const struct trace *trace, GString *out)
 {
     head_ranks(job, o, trace, out);
@@ -176,8 +186,7 @@ void summary_head(const struct job *job, const struct options *o, const struct t
     if (job->model)
         head_model(job, out);
     if (!job->engine->real)
-        g_string_append_printf(out, "costs %s; link %g Gb/s, %g µs\n", job->costs->name,
-                               job->cluster->link_gbps, job->cluster->link_us);
+        head_costs(job, out);
     else if (job->shape.ranks > 1 && job->link_gbps > 0)
         g_string_append_printf(out, "link paced to %g Gb/s, %g µs (--link none: raw memory)\n",
                                job->link_gbps, job->link_us);

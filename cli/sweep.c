@@ -180,10 +180,10 @@ static bool any_good(const struct series *series, GError **error)
     return false;
 }
 
-static bool write_series(const struct series *series, const struct options *o, const char *figure,
-                         const struct draw_ops *draw, GError **error)
+static bool write_series(const struct series *series, const struct options *o, const struct drawing *drawing,
+                         GError **error)
 {
-    const char *report = option_text(o, OPTION_REPORT, NULL);
+    const char *figure = drawing->path, *report = option_text(o, OPTION_REPORT, NULL);
     g_autoptr(GString) text = g_string_new(NULL);
     if (report) {
         series_json(series, text);
@@ -191,7 +191,7 @@ static bool write_series(const struct series *series, const struct options *o, c
             return false;
     }
     struct figure_input input = {.series = series};
-    if (figure && !figures_write(&figure_sweep, &input, o, draw, figure, error))
+    if (figure && !drawing_write(drawing, &input, error))
         return false;
     if (!o->given[OPTION_QUIET]) {
         g_string_truncate(text, 0);
@@ -199,41 +199,42 @@ static bool write_series(const struct series *series, const struct options *o, c
         if (figure || report)
             g_string_append_printf(text, "wrote %s%s%s\n", figure ? figure : "", figure && report ? ", " : "",
                                    report ? report : "");
-        fputs(text->str,
-              (figure && !strcmp(figure, "-")) || (report && !strcmp(report, "-")) ? stderr : stdout);
+        fputs(text->str, !g_strcmp0(figure, "-") || !g_strcmp0(report, "-") ? stderr : stdout);
     }
     return true;
 }
 
-static bool check_outputs(const struct options *o, const char *figure, const struct draw_ops **draw,
-                          GError **error)
+static bool check_outputs(const struct options *o, struct drawing *drawing, GError **error)
 {
     const char *report = option_text(o, OPTION_REPORT, NULL);
-    if (output_same(figure, report)) {
-        g_set_error(error, OPTION_ERROR, 0,
-                    "--output and --report would overwrite each other: name a file each");
+    if (!drawing_check(drawing, o, &figure_sweep, "parprof-sweep.svg", error))
+        return false;
+    if (output_same(drawing->path, report)) {
+        g_set_error_literal(error, OPTION_ERROR, 0,
+                            "--output and --report would overwrite each other: name a file each");
         return false;
     }
-    return (!report || output_check(report, error)) &&
-           (!figure || ((*draw = figures_open(o, figure, error)) && output_check(figure, error)));
+    return !report || output_check(report, error);
+}
+
+static bool sweep(struct sweep_job *s, const struct drawing *drawing, GError **error)
+{
+    attempts_catch_interrupt();
+    begin_series(s);
+    simulate_all(s);
+    run_all(s);
+    series_find_best(&s->series);
+    return any_good(&s->series, error) && write_series(&s->series, &s->points.base, drawing, error);
 }
 
 static bool sweep_command(const struct options *o, int *status, GError **error)
 {
-    struct sweep_job s = {.progress = isatty(STDERR_FILENO)};
-    bool ok = points_init(&s.points, o, error);
-    const char *figure = option_text(&s.points.base, OPTION_OUTPUT, NULL);
-    const struct draw_ops *draw = NULL;
-    ok = ok && check_outputs(&s.points.base, figure, &draw, error);
+    struct sweep_job s = {.progress = isatty(STDERR_FILENO) && !o->given[OPTION_QUIET]};
+    struct drawing drawing;
+    bool ok = points_init(&s.points, o, error) && check_outputs(&s.points.base, &drawing, error);
     if (ok) {
-        attempts_catch_interrupt();
-        s.progress = s.progress && !s.points.base.given[OPTION_QUIET];
         s.real = g_new0(bool, s.points.n);
-        begin_series(&s);
-        simulate_all(&s);
-        run_all(&s);
-        series_find_best(&s.series);
-        ok = any_good(&s.series, error) && write_series(&s.series, &s.points.base, figure, draw, error);
+        ok = sweep(&s, &drawing, error);
         if (ok && attempts_cancelled())
             *status = EXIT_INTERRUPTED;
         series_release(&s.series);

@@ -90,7 +90,7 @@ uint64_t cpu_extra_bytes(const struct plan *plan, const struct model *model)
         .n_lanes = plan->t.n_lanes, .n_ranks = plan->t.n_ranks, .n_events = plan->n_ops, .lanes = lanes};
     return workers_bytes(&spec) + comm_bytes(plan) + blas_threads * BLAS_BUFFER_BYTES +
            plan->n_accesses * (uint64_t)sizeof(void *) + plan->n_values * (uint64_t)sizeof(uint32_t) +
-           plan->n_ops * 2 * (uint64_t)(2 * sizeof(int64_t) + sizeof(double)) +
+           plan->n_ops * 2 * (uint64_t)(3 * sizeof(int64_t) + sizeof(double)) +
            plan->t.n_ranks * (uint64_t)(sizeof(char *) + 2 * sizeof(uint32_t)) +
            plan->t.n_lanes * (uint64_t)sizeof(uint64_t);
 }
@@ -236,7 +236,7 @@ static bool run_op(struct cpu *cpu, uint32_t lane, const struct job *job, int64_
     bool gang = op->tag.gang != OP_NONE, done = true;
     if (cpu->jittered)
         delay(cpu, lane);
-    int64_t start_ns = gang && !cpu->jittered ? ready_ns : clock_ns();
+    int64_t start_ns = gang && !cpu->jittered ? ready_ns : clock_ns(), worked_ns = clock_thread_ns();
     if (gang) {
         *end_ns = comm_gang(cpu->comm, job->id, mem, start_ns);
         done = *end_ns >= 0;
@@ -246,6 +246,7 @@ static bool run_op(struct cpu *cpu, uint32_t lane, const struct job *job, int64_
     }
     if (!done)
         return false;
+    job->timing->work_ns[job->id] = clock_thread_ns() - worked_ns;
     job->timing->start_ns[job->id] = start_ns;
     job->timing->end_ns[job->id] = *end_ns;
     return true;

@@ -14,6 +14,7 @@
 /* What one step leaves behind, indexed by op. */
 struct timing {
     int64_t *start_ns, *end_ns; /* monotonic */
+    int64_t *work_ns;           /* as trace_op has it */
     double *loss;               /* LOSS ops only: their result, safe from the next step's */
 };
 

@@ -148,7 +148,7 @@ static void collect_step(struct walk *w, uint32_t measured, const struct timing 
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         uint32_t op = plan->order[i];
         struct trace_op row = {plan->ops[op].tag,  plan->ops[op].lane, plan->ops[op].cost,
-                               ready_ns(w, op, t), t->start_ns[op],    t->end_ns[op], -1};
+                               ready_ns(w, op, t), t->start_ns[op],    t->end_ns[op], t->work_ns[op]};
         row.tag.step = measured;
         trace_add_op(trace, &row);
         if (w->loss_share && plan->ops[op].tag.kind == OP_LOSS)
@@ -315,6 +315,7 @@ static void init_timing(struct timing *t, uint32_t n_ops)
 {
     t->start_ns = g_new0(int64_t, n_ops);
     t->end_ns = g_new0(int64_t, n_ops);
+    t->work_ns = g_new0(int64_t, n_ops);
     t->loss = g_new0(double, n_ops);
 }
 
@@ -323,6 +324,7 @@ static void release(struct walk *w)
     for (unsigned i = 0; i < 2; i++) {
         g_free(w->timing[i].start_ns);
         g_free(w->timing[i].end_ns);
+        g_free(w->timing[i].work_ns);
         g_free(w->timing[i].loss);
     }
     g_free(w->schedule.waits);

@@ -86,6 +86,7 @@ void digest_make(struct digest *d, const struct report *r)
 static void row_release(struct digest_row *row)
 {
     g_free(row->name);
+    g_free(row->group);
 }
 
 void digest_release(struct digest *d)

@@ -8,6 +8,7 @@
 /* A step, measured, simulated or published. */
 struct digest_row {
     char *name;    /* of its overlap, "backward"; never NULL */
+    char *group;   /* of the steps that it is compared with, which stand together; NULL: the only one */
     bool measured; /* false: simulated */
     int64_t step_ns;
     int64_t predicted_step_ns; /* what the simulator expected of one that was run; -1: unknown */

@@ -25,6 +25,7 @@ struct series {
 };
 
 void series_find_best(struct series *);
+char *series_place(const struct series *, uint32_t point); /* "ranks 8, bucket-mb 25"; g_free */
 void series_print(const struct series *, GString *out); /* a table for people, the best point marked */
 void series_json(const struct series *, GString *out);  /* parprof.sweep/1 */
 bool series_read(const char *text, size_t n, const char *name, struct series *, GError **);

@@ -9,12 +9,16 @@ void table_init(struct table *table, const char *title, ...)
                             g_ptr_array_new_with_free_func(g_free)};
     va_list args;
     va_start(args, title);
-    for (; title; title = va_arg(args, const char *)) {
-        g_string_append_c(table->align, title[0]);
-        table_cell(table, g_strdup(title + 1));
-        table->n_columns++;
-    }
+    for (; title; title = va_arg(args, const char *))
+        table_column(table, title[0], g_strdup(title + 1));
     va_end(args);
+}
+
+void table_column(struct table *table, char align, char *title)
+{
+    g_string_append_c(table->align, align);
+    table_cell(table, title);
+    table->n_columns++;
 }
 
 void table_release(struct table *table)

@@ -16,6 +16,8 @@ struct table {
 /* Titles, each after the '<' or '>' that says how its column aligns; ends with NULL.  table_end_row ends the
  * header. */
 void table_init(struct table *, const char *title, ...) G_GNUC_NULL_TERMINATED;
+/* One more column, in the header, before its row ends; takes the title. */
+void table_column(struct table *, char align, char *title);
 void table_release(struct table *);
 void table_cell(struct table *, char *text); /* takes the text */
 void table_end_row(struct table *, const char *note);

@@ -71,8 +71,9 @@ void trace_add_op(struct trace *, const struct trace_op *);
 /* Call once after the last add: sorts spans, moves the base to 0. */
 void trace_finish(struct trace *);
 
-/* Costs of the keys, each the median of its samples over the trace's steps: an op's duration, or for members
- * of a gang the time from the arrival (start) of its last member to the last end.  cost_table_free. */
+/* Costs of the keys, each the median over the trace's steps of the mean over the step's ops: the means of a step add up
+ * to the step, which medians of skewed samples do not.  A sample is an op's duration, or for members of a gang the time
+ * from the arrival (start) of its last member to the last end.  cost_table_free. */
 struct cost_table *trace_costs(const struct trace *);
 
 #endif

@@ -47,6 +47,11 @@ struct cost_model *cost_split_new(const struct cost_model *comm, const struct co
  * the latency.  Hops of lowered ones are refused: NCCL picks its own algorithm. */
 struct cost_model *cost_nccl_new(const struct cluster *, GError **);
 
+/* How many times as long an op's products take while `held` of the device's `sms` multiprocessors do other work, by waves:
+ * a product is cut into tiles, each keeps a multiprocessor busy for a time that grows with the product's depth, and
+ * `sms` tiles run at once.  1 where no product is known.  held is below sms. */
+double cost_waves_slowdown(const struct cost_key *, uint32_t sms, uint32_t held);
+
 /* Rounds of a binomial tree: ceil(log2 members). */
 unsigned cost_rounds(unsigned members);
 

@@ -15,26 +15,28 @@ static uint64_t sim_extra_bytes(const struct plan *plan, const struct model *mod
     return plan->n_ops * an_op + plan->n_deps * sizeof(int64_t);
 }
 
-/* What each plan cost takes.  Refuses what would not fit int64_t if all ops ran one after another. */
-static bool price(const struct plan *plan, const struct cost_model *costs, int64_t *cost_ns, GError **error)
+static bool too_long(const struct run *run, const char *upto, GError **error)
 {
-    for (uint32_t i = 0; i < plan->n_costs; i++) {
-        struct cost cost;
-        if (!costs->price(costs, &plan->costs[i], &cost, error)) {
-            g_prefix_error(error, "cost model %s: ", costs->name);
+    g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_TOO_BIG,
+                "cost model %s: up to %s the ops take more than 292 years; check the costs", run->costs->name,
+                upto);
+    return false;
+}
+
+/* What each plan cost takes.  Refuses what would not fit int64_t if all ops ran one after another. */
+static bool price(const struct run *run, struct cost *cost, GError **error)
+{
+    const struct plan *plan = run->plan;
+    for (uint32_t i = 0; i < plan->n_costs; i++)
+        if (!run->costs->price(run->costs, &plan->costs[i], &cost[i], error)) {
+            g_prefix_error(error, "cost model %s: ", run->costs->name);
             return false;
         }
-        cost_ns[i] = cost.alone_ns;
-    }
     int64_t total_ns = 0;
     for (uint32_t i = 0; i < plan->n_ops; i++)
-        if (__builtin_add_overflow(total_ns, cost_ns[plan->ops[i].cost], &total_ns)) {
-            char *text = plan_op_text(plan, i);
-            g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_TOO_BIG,
-                        "cost model %s: up to %s the ops take more than 292 years; check the costs",
-                        costs->name, text);
-            g_free(text);
-            return false;
+        if (__builtin_add_overflow(total_ns, cost[plan->ops[i].cost].alone_ns, &total_ns)) {
+            g_autofree char *text = plan_op_text(plan, i);
+            return too_long(run, text, error);
         }
     return true;
 }
@@ -54,57 +56,131 @@ static int64_t ready(const struct plan *plan, uint32_t op, const int64_t *end_ns
     return ready_ns;
 }
 
-static void fill_ops(const struct plan *plan, const int64_t *start_ns, const int64_t *end_ns,
-                     struct trace *trace)
+static void fill_ops(const struct plan *plan, const struct cost *cost, const int64_t *start_ns,
+                     const int64_t *end_ns, struct trace *trace)
 {
     trace_reserve(trace, plan->n_ops);
     for (uint32_t at = 0; at < plan->n_ops; at++) {
         uint32_t i = plan->order[at];
         const struct op *op = &plan->ops[i];
-        struct trace_op row = {op->tag, op->lane, op->cost, ready(plan, i, end_ns), start_ns[i], end_ns[i], -1};
+        struct trace_op row = {op->tag,
+                               op->lane,
+                               op->cost,
+                               ready(plan, i, end_ns),
+                               start_ns[i],
+                               end_ns[i],
+                               cost[op->cost].work_ns};
         row.tag.step = 0;
         trace_add_op(trace, &row);
     }
 }
 
-static void simulate(const struct plan *plan, const int64_t *cost_ns, struct trace *trace)
+static int64_t sweep_costs(const struct plan *plan, const struct cost *cost, int64_t *start_ns,
+                           int64_t *end_ns)
 {
-    int64_t *start_ns = g_new(int64_t, plan->n_ops), *end_ns = g_new(int64_t, plan->n_ops);
+    int64_t *cost_ns = g_new(int64_t, plan->n_costs);
+    for (uint32_t i = 0; i < plan->n_costs; i++)
+        cost_ns[i] = cost[i].alone_ns;
     struct sweep *sweep = sweep_new(plan);
-    sweep_time(sweep, cost_ns, start_ns, end_ns);
+    int64_t makespan_ns = sweep_time(sweep, cost_ns, start_ns, end_ns);
     sweep_free(sweep);
-    fill_ops(plan, start_ns, end_ns, trace);
-    trace->n_steps = 1;
-    g_free(start_ns);
-    g_free(end_ns);
+    g_free(cost_ns);
+    return makespan_ns;
+}
+
+static int64_t time_ops(const struct run *run, const struct cost *cost, int64_t *start_ns, int64_t *end_ns)
+{
+    return run->sharing && flow_needed(run->plan, run->sharing)
+               ? flow_time(run->plan, cost, run->sharing, start_ns, end_ns)
+               : sweep_costs(run->plan, cost, start_ns, end_ns);
+}
+
+/* "2 ranks share each device", "2 cores shared by all threads" */
+static void label_sharing(const struct run *run, struct trace *trace)
+{
+    const struct sharing *s = run->sharing;
+    const struct tables *t = &run->plan->t;
+    g_autofree char *interference = sharing_text(s);
+    if (*interference)
+        trace_label(trace, "interference", "%s", interference);
+    uint32_t devices = 0;
+    for (uint32_t i = 0; i < t->n_lanes; i++)
+        devices = MAX(devices, t->lanes[i].device + 1);
+    if (s->cluster && devices > 0 && devices < t->n_ranks)
+        trace_label(trace, "sharing",
+                    t->n_ranks % devices ? "up to %u ranks share a device" : "%u ranks share each device",
+                    (t->n_ranks + devices - 1) / devices);
+    if (s->cores > 0)
+        trace_label(trace, "sharing", "%.0f core%s shared by all threads", s->cores,
+                    s->cores == 1 ? "" : "s");
+}
+
+static void fill(const struct run *run, const struct cost *cost, const int64_t *start_ns,
+                 const int64_t *end_ns, struct trace *trace)
+{
+    const struct plan *plan = run->plan;
+    trace_adopt(trace, &plan->t, plan->n_costs, plan->costs);
+    trace->simulated = true;
+    trace_label(trace, "engine", "%s", sim_engine.name);
+    trace_label(trace, "cost", "%s", run->costs->name);
+    if (run->sharing)
+        label_sharing(run, trace);
+    fill_memory(plan, trace);
+    trace->cancelled = run->cancel && *run->cancel;
+    if (!trace->cancelled) {
+        fill_ops(plan, cost, start_ns, end_ns, trace);
+        trace->n_steps = 1;
+        if (run->progress)
+            run->progress(run->user, 1, 1);
+    }
+    trace_finish(trace);
+}
+
+static bool check(const struct run *run, GError **error)
+{
+    g_assert(run->plan->sealed);
+    const struct sharing *s = run->sharing;
+    if (!run->costs) {
+        g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED, "the simulator has no cost model; give it one");
+        return false;
+    }
+    if (s && s->interference == INTERFERENCE_SM && (!s->cluster || s->sms >= s->cluster->sms)) {
+        g_set_error(
+            error, PLAN_ERROR, PLAN_ERROR_INPUT,
+            "interference sm:%u needs a cluster whose devices have more multiprocessors (sms) than that; "
+            "%s has %u: take factor:X or another cluster",
+            s->sms, s->cluster ? s->cluster->name : "none", s->cluster ? s->cluster->sms : 0);
+        return false;
+    }
+    return true;
+}
+
+bool sim_step_ns(const struct run *run, int64_t *step_ns, GError **error)
+{
+    const struct plan *plan = run->plan;
+    if (!check(run, error))
+        return false;
+    g_autofree struct cost *cost = g_new(struct cost, plan->n_costs);
+    g_autofree int64_t *start_ns = g_new(int64_t, plan->n_ops), *end_ns = g_new(int64_t, plan->n_ops);
+    if (!price(run, cost, error))
+        return false;
+    *step_ns = time_ops(run, cost, start_ns, end_ns);
+    return *step_ns < INT64_MAX || too_long(run, "the last", error);
 }
 
 static bool sim_run(const struct run *run, struct trace *trace, GError **error)
 {
     const struct plan *plan = run->plan;
-    g_assert(plan->sealed);
-    if (!run->costs) {
-        g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED, "the simulator has no cost model; give it one");
+    if (!check(run, error))
         return false;
-    }
-    int64_t *cost_ns = g_new(int64_t, plan->n_costs);
-    bool priced = price(plan, run->costs, cost_ns, error);
-    if (priced) {
-        trace_adopt(trace, &plan->t, plan->n_costs, plan->costs);
-        trace->simulated = true;
-        trace_label(trace, "engine", "%s", sim_engine.name);
-        trace_label(trace, "cost", "%s", run->costs->name);
-        fill_memory(plan, trace);
-        trace->cancelled = run->cancel && *run->cancel;
-        if (!trace->cancelled) {
-            simulate(plan, cost_ns, trace);
-            if (run->progress)
-                run->progress(run->user, 1, 1);
-        }
-        trace_finish(trace);
-    }
-    g_free(cost_ns);
-    return priced;
+    g_autofree struct cost *cost = g_new(struct cost, plan->n_costs);
+    g_autofree int64_t *start_ns = g_new(int64_t, plan->n_ops), *end_ns = g_new(int64_t, plan->n_ops);
+    if (!price(run, cost, error))
+        return false;
+    if (time_ops(run, cost, start_ns, end_ns) == INT64_MAX)
+        return too_long(run, "the last", error);
+    fill(run, cost, start_ns, end_ns, trace);
+    return true;
 }
 
 const struct engine sim_engine = {

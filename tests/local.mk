@@ -22,9 +22,11 @@ UNIT_TESTS = \
 	%D%/t-data \
 	%D%/t-ddp \
 	%D%/t-digest \
+	%D%/t-draw \
 	%D%/t-exec \
 	%D%/t-export \
 	%D%/t-files \
+	%D%/t-flow \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
@@ -38,15 +40,15 @@ UNIT_TESTS = \
 	%D%/t-paper \
 	%D%/t-place \
 	%D%/t-plan \
-	%D%/t-price \
 	%D%/t-plan-io \
 	%D%/t-points \
+	%D%/t-price \
 	%D%/t-report \
-	%D%/t-seal \
 	%D%/t-run \
+	%D%/t-seal \
+	%D%/t-series \
 	%D%/t-sim \
 	%D%/t-sim-ddp \
-	%D%/t-svg \
 	%D%/t-sweep \
 	%D%/t-text \
 	%D%/t-trace \
@@ -54,26 +56,26 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz
 SHELL_TESTS = %D%/layering.sh %D%/cli.sh %D%/help.sh
+	%D%/t-viz \
+	%D%/t-viz-figures
+SHELL_TESTS = %D%/cli.sh %D%/help.sh %D%/layering.sh
+%C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
+%C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
-%C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
-%C%_t_svg_SOURCES = %D%/t-svg.c %D%/scene.c
 %C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
+%C%_t_viz_figures_SOURCES = %D%/t-viz-figures.c %D%/draw-list.c
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS) \
-	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/scene.h %D%/small-trace.h \
-	%D%/operand.h %D%/paper.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
-	%D%/check-trace.h %D%/draw-list.h %D%/hand-plan.h %D%/strict-json.h %D%/plans.h %D%/same-digest.h %D%/scene.h \
-	%D%/small-trace.h \
-	%D%/operand.h %D%/step.h %D%/tap.h %D%/tap.sh %D%/lsan.supp %D%/tsan.supp \
-	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
-	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt \
+EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-allreduce.txt %D%/draw-list.h \
 	%D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json %D%/files/v0.1/report-sim.json \
-	%D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json
+	%D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json %D%/golden/encoder-torch.py \
+	%D%/golden/encoder-torch.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/hand-plan.h \
+	%D%/lsan.supp %D%/operand.h %D%/paper.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h \
+	%D%/step.h %D%/strict-json.h %D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.

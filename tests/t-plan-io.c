@@ -234,14 +234,7 @@ static void check_simulation(const struct mode *mode, const struct shape *shape)
 static void test_simulation(void)
 {
     g_autoptr(GError) error = NULL;
-    /* Some of the shapes are of several nodes. */
-    struct cluster *cluster =
-        cluster_parse("[cluster]\nname = test\nsummary = test\nsource = none\nnodes = 4\n"
-                      "devices = 8\n[device]\nf32-tflops = 20\nf64-tflops = 10\n"
-                      "memory-gbs = 2000\nlaunch-us = 4\nefficiency = 0.5\n"
-                      "[link]\ngbps = 2000\nus = 3\n"
-                      "[network]\ngbps = 100\nus = 5\ncards = 1\n",
-                      "test.ini", &error);
+    struct cluster *cluster = cluster_load("dgx-h100x4", &error);
     g_assert_no_error(error);
     costs = cost_analytic_new(cluster, &error);
     g_assert_no_error(error);

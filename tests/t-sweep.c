@@ -4,73 +4,9 @@
 #include "profile/trace.h"
 #include "sim/sim.h"
 #include "tests/tap.h"
+#include "tests/timing-plan.h"
 
-enum { PLANS = 400, MOST_RANKS = 5, LANES = 4 };
-
-static uint32_t pick(GRand *rand, uint32_t n)
-{
-    return (uint32_t)g_rand_int_range(rand, 0, (int)n);
-}
-
-/* Lanes of a rank: two compute, one copy, one comm, so that plans wait across lanes in every direction. */
-static void add_lanes(struct plan *plan)
-{
-    static const uint8_t classes[LANES] = {LANE_COMPUTE, LANE_COMPUTE, LANE_COPY, LANE_COMM};
-    for (uint32_t i = 0; i < plan->t.n_ranks * LANES; i++)
-        plan_add_lane(plan, &(struct lane){"lane", i / LANES, i / LANES, OP_NONE, classes[i % LANES]});
-}
-
-static void add_op(struct plan *plan, GRand *rand, uint32_t rank, uint32_t lane, uint8_t kind, uint32_t gang)
-{
-    /* Members of a gang may differ in rows, hence in cost. */
-    struct cost_key key = {.shape = "s", .rows = pick(rand, 3), .members = 1, .kind = kind};
-    struct op_tag tag = {.kind = kind,
-                         .layer0 = LAYER_NONE,
-                         .layer1 = LAYER_NONE,
-                         .bucket = OP_NONE,
-                         .gang = gang,
-                         .coll = OP_NONE};
-    uint32_t op = plan_add_op(plan, rank * LANES + lane, &tag, plan_add_cost(plan, &key));
-    for (uint32_t tries = pick(rand, 6); op > 0 && tries > 0; tries--) {
-        uint32_t on = pick(rand, op);
-        if (plan->t.lanes[plan->ops[on].lane].rank == rank)
-            plan_dep(plan, on);
-    }
-}
-
-static void add_gang(struct plan *plan, GRand *rand)
-{
-    uint32_t gang = OP_NONE;
-    for (uint32_t rank = 0; rank < plan->t.n_ranks; rank++) {
-        if (g_rand_boolean(rand))
-            continue;
-        if (gang == OP_NONE)
-            gang = plan_add_gang(plan, 1);
-        add_op(plan, rand, rank, 3, OP_EXCHANGE, gang);
-    }
-}
-
-static void random_plan(struct plan *plan, GRand *rand)
-{
-    static const uint8_t kinds[LANES - 1] = {OP_FWD, OP_BWD, OP_INPUT};
-    plan_init(plan);
-    plan->t.n_ranks = 1 + pick(rand, MOST_RANKS);
-    plan->rank_share = g_new0(double, plan->t.n_ranks);
-    plan->rank_rows = g_new0(uint32_t, plan->t.n_ranks);
-    plan->n_micro = 1;
-    plan->micro_rows = g_new0(uint32_t, plan->t.n_ranks);
-    add_lanes(plan);
-    for (uint32_t n = pick(rand, 80); n > 0; n--) {
-        uint32_t lane = pick(rand, LANES);
-        if (lane == 3)
-            add_gang(plan, rand);
-        else
-            add_op(plan, rand, pick(rand, plan->t.n_ranks), lane, kinds[lane], OP_NONE);
-    }
-    GError *error = NULL;
-    plan_seal(plan, &error);
-    g_assert_no_error(error);
-}
+enum { PLANS = 400 };
 
 struct times {
     int64_t *start_ns, *end_ns, makespan_ns;
@@ -192,7 +128,7 @@ static void test_fixpoint(void)
     uint32_t ops = 0, gangs = 0;
     for (int i = 0; i < PLANS; i++) {
         struct plan plan;
-        random_plan(&plan, rand);
+        random_plan(&plan, rand, 1);
         check_plan(&plan, rand);
         check_trace(&plan);
         ops += plan.n_ops;

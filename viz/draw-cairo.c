@@ -1,123 +1,46 @@
-#include "viz/draw.h"
+#include "viz/draw-cairo.h"
 
 #include <math.h>
 #include <string.h>
 
+#include <cairo-pdf.h>
 #include <cairo-svg.h>
-#include <pango/pangocairo.h>
 
-#define FAMILIES      "Noto Sans, Noto Sans CJK KR, NanumGothic, DejaVu Sans, sans-serif"
-#define HATCH_STEP    7.0
-#define HATCH_WIDTH   1.4
-#define MAX_CANVAS_PX 100000.0
+#include "viz/draw-svg.h"
+
+#define HATCH_STEP   7.0
+#define HATCH_WIDTH  1.4
+#define PX_PER_INCH  96.0
+#define PT_PER_PX    (72 / PX_PER_INCH)
+#define MAX_SVG_PX   100000.0
+#define MAX_PDF_PX   (14400 / PT_PER_PX) /* what readers still open */
+#define MAX_PNG_PX   32767.0             /* Cairo's */
+#define MAX_PNG_AREA 0x1p28              /* 1 GiB */
+
+/* How the path that is being collected will be painted.  Neighbours of one colour become one element. */
+struct brush {
+    enum { NOTHING, FILL, STROKE } kind;
+    uint32_t color;
+    double width; /* of a stroke */
+    bool dashed;
+};
 
 struct draw {
     cairo_surface_t *surface;
     cairo_t *cr;
-    PangoContext *context;
-    PangoFontDescription *font[2]; /* by enum weight; the size is set on use */
-    GHashTable *layouts;           /* text with its font -> PangoLayout: ranks repeat their labels */
-    GString *key;                  /* scratch of the look-up */
-    GByteArray *svg;
+    struct brush brush;
+    struct texts *texts;
+    GArray *later; /* struct svg_text, where they are written as text; else NULL */
+    bool outlines; /* instead of glyphs */
+    GByteArray *stream;
     char *title;
 };
 
-static cairo_status_t collect(void *svg, const unsigned char *data, unsigned length)
+/* ---- shapes */
+
+static bool same(struct brush a, struct brush b)
 {
-    g_byte_array_append(svg, data, length);
-    return CAIRO_STATUS_SUCCESS;
-}
-
-/* Unhinted and unrounded, so that a text is as wide at every position and scale. */
-static PangoContext *text_context(cairo_t *cr)
-{
-    PangoFontMap *fonts = pango_cairo_font_map_new();
-    PangoContext *context = pango_font_map_create_context(fonts);
-    cairo_font_options_t *options = cairo_font_options_create();
-
-    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-    pango_cairo_context_set_font_options(context, options);
-    cairo_font_options_destroy(options);
-    g_object_unref(fonts);
-    pango_cairo_update_context(cr, context);
-    pango_context_set_round_glyph_positions(context, FALSE);
-    /* otherwise the locale chooses among fonts */
-    pango_context_set_language(context, pango_language_from_string("en"));
-    pango_context_set_base_dir(context, PANGO_DIRECTION_LTR);
-    return context;
-}
-
-static void svg_free(struct draw *d)
-{
-    g_hash_table_destroy(d->layouts);
-    g_string_free(d->key, TRUE);
-    g_object_unref(d->context);
-    for (unsigned i = 0; i < G_N_ELEMENTS(d->font); i++)
-        pango_font_description_free(d->font[i]);
-    cairo_destroy(d->cr);
-    cairo_surface_destroy(d->surface);
-    if (d->svg)
-        g_byte_array_unref(d->svg);
-    g_free(d->title);
-    g_free(d);
-}
-
-static struct draw *svg_begin(const struct canvas *canvas, GError **error)
-{
-    double width = canvas->width, height = canvas->height;
-    if (!(width >= 1 && width <= MAX_CANVAS_PX && height >= 1 && height <= MAX_CANVAS_PX)) {
-        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                    "svg: a canvas of %.0f x %.0f px cannot be drawn on; use 1 to %.0f px", width, height,
-                    MAX_CANVAS_PX);
-        return NULL;
-    }
-    struct draw *d = g_new0(struct draw, 1);
-    d->svg = g_byte_array_sized_new(1 << 16);
-    d->surface = cairo_svg_surface_create_for_stream(collect, d->svg, width, height);
-    cairo_svg_surface_set_document_unit(d->surface, CAIRO_SVG_UNIT_PX);
-    d->cr = cairo_create(d->surface);
-    d->context = text_context(d->cr);
-    for (unsigned i = 0; i < G_N_ELEMENTS(d->font); i++) {
-        d->font[i] = pango_font_description_from_string(FAMILIES);
-        pango_font_description_set_weight(d->font[i],
-                                          i == WEIGHT_BOLD ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
-    }
-    d->layouts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
-    d->key = g_string_new(NULL);
-    d->title = g_strdup(canvas->title);
-    return d;
-}
-
-static PangoLayout *layout_of(struct draw *d, const struct font *font, const char *text)
-{
-    int size = (int)lround(font->size * PANGO_SCALE);
-
-    g_string_printf(d->key, "%d %u %s", size, font->weight, text);
-    PangoLayout *layout = g_hash_table_lookup(d->layouts, d->key->str);
-    if (!layout) {
-        PangoFontDescription *description = d->font[font->weight == WEIGHT_BOLD];
-        pango_font_description_set_absolute_size(description, size);
-        layout = pango_layout_new(d->context);
-        pango_layout_set_font_description(layout, description);
-        pango_layout_set_single_paragraph_mode(layout, TRUE);
-        pango_layout_set_text(layout, text, -1);
-        g_hash_table_insert(d->layouts, g_strdup(d->key->str), layout);
-    }
-    return layout;
-}
-
-static double layout_width(PangoLayout *layout)
-{
-    int width;
-
-    pango_layout_get_size(layout, &width, NULL);
-    return (double)width / PANGO_SCALE;
-}
-
-static double svg_text_width(struct draw *d, const struct font *font, const char *text)
-{
-    return layout_width(layout_of(d, font, text));
+    return a.kind == b.kind && a.color == b.color && a.width == b.width && a.dashed == b.dashed;
 }
 
 static void set_color(cairo_t *cr, uint32_t color)
@@ -125,9 +48,33 @@ static void set_color(cairo_t *cr, uint32_t color)
     cairo_set_source_rgb(cr, (color >> 16 & 255) / 255.0, (color >> 8 & 255) / 255.0, (color & 255) / 255.0);
 }
 
+/* Paints what is collected when the brush changes. */
+static void take_brush(struct draw *d, struct brush next)
+{
+    const struct brush *b = &d->brush;
+    const double dash[] = {4 * b->width, 3 * b->width};
+
+    if (same(*b, next))
+        return;
+    set_color(d->cr, b->color);
+    if (b->kind == FILL)
+        cairo_fill(d->cr);
+    if (b->kind == STROKE) {
+        cairo_set_dash(d->cr, dash, b->dashed ? 2 : 0, 0);
+        cairo_set_line_width(d->cr, b->width);
+        cairo_stroke(d->cr);
+    }
+    d->brush = next;
+}
+
+static void put_brush_down(struct draw *d)
+{
+    take_brush(d, (struct brush){NOTHING});
+}
+
 /* Lines x + y = k * HATCH_STEP cut to the rectangle here: a clip or a pattern would be an image to some
  * readers. */
-static void hatch_rect(cairo_t *cr, double x, double y, double w, double h, uint32_t ink)
+static void hatch_rect(cairo_t *cr, double x, double y, double w, double h)
 {
     for (double k = ceil((x + y) / HATCH_STEP); k * HATCH_STEP < x + y + w + h; k++) {
         double sum = k * HATCH_STEP;
@@ -135,45 +82,36 @@ static void hatch_rect(cairo_t *cr, double x, double y, double w, double h, uint
         cairo_move_to(cr, left, sum - left);
         cairo_line_to(cr, right, sum - right);
     }
-    set_color(cr, ink);
-    cairo_set_line_width(cr, HATCH_WIDTH);
-    cairo_stroke(cr);
 }
 
-static void svg_rect(struct draw *d, double x, double y, double w, double h, const struct fill *fill)
+static void draw_rect(struct draw *d, double x, double y, double w, double h, const struct fill *fill)
 {
     if (fill->color >= 0) {
+        take_brush(d, (struct brush){FILL, (uint32_t)fill->color});
         cairo_rectangle(d->cr, x, y, w, h);
-        set_color(d->cr, (uint32_t)fill->color);
-        cairo_fill(d->cr);
     }
-    if (fill->hatch == HATCH_DIAGONAL)
-        hatch_rect(d->cr, x, y, w, h, fill->ink);
+    if (fill->hatch == HATCH_DIAGONAL) {
+        take_brush(d, (struct brush){STROKE, fill->ink, HATCH_WIDTH});
+        hatch_rect(d->cr, x, y, w, h);
+    }
     if (fill->stroke >= 0) {
+        take_brush(d, (struct brush){STROKE, (uint32_t)fill->stroke, fill->stroke_width});
         cairo_rectangle(d->cr, x, y, w, h);
-        set_color(d->cr, (uint32_t)fill->stroke);
-        cairo_set_line_width(d->cr, fill->stroke_width);
-        cairo_stroke(d->cr);
     }
 }
 
-static void svg_line(struct draw *d, double x0, double y0, double x1, double y1, uint32_t color, double width,
-                     bool dashed)
+static void draw_line(struct draw *d, double x0, double y0, double x1, double y1, uint32_t color,
+                      double width, bool dashed)
 {
-    const double dash[] = {4 * width, 3 * width};
-
-    cairo_set_dash(d->cr, dash, dashed ? 2 : 0, 0);
+    take_brush(d, (struct brush){STROKE, color, width, dashed});
     cairo_move_to(d->cr, x0, y0);
     cairo_line_to(d->cr, x1, y1);
-    set_color(d->cr, color);
-    cairo_set_line_width(d->cr, width);
-    cairo_stroke(d->cr);
-    cairo_set_dash(d->cr, NULL, 0, 0);
 }
 
-static void svg_polygon(struct draw *d, unsigned n, const double *xy, uint32_t color)
+/* On its own: with another shape of the other orientation it would have a hole. */
+static void draw_polygon(struct draw *d, unsigned n, const double *xy, uint32_t color)
 {
-    cairo_new_path(d->cr); /* a text leaves a point behind */
+    put_brush_down(d);
     for (unsigned i = 0; i < n; i++)
         cairo_line_to(d->cr, xy[2 * i], xy[2 * i + 1]);
     cairo_close_path(d->cr);
@@ -181,75 +119,221 @@ static void svg_polygon(struct draw *d, unsigned n, const double *xy, uint32_t c
     cairo_fill(d->cr);
 }
 
-static void svg_text(struct draw *d, double x, double y, const struct font *font, enum align align,
-                     uint32_t color, const char *text)
-{
-    PangoLayout *layout = layout_of(d, font, text);
+/* ---- texts */
 
-    if (align != ALIGN_LEFT)
-        x -= layout_width(layout) * (align == ALIGN_CENTER ? 0.5 : 1.0);
-    cairo_move_to(d->cr, x, y - (double)pango_layout_get_baseline(layout) / PANGO_SCALE);
+static double draw_text_width(struct draw *d, const struct font *font, const char *text)
+{
+    return texts_width(d->texts, font, text);
+}
+
+static void show(struct draw *d, double x, double y, const struct font *font, uint32_t color,
+                 const char *text)
+{
+    PangoLayout *layout = texts_layout(d->texts, font->weight, text);
+    const double scale = font->size / FONT_EM;
+
+    put_brush_down(d);
+    cairo_save(d->cr);
+    cairo_translate(d->cr, x, y);
+    cairo_scale(d->cr, scale, scale);
+    cairo_move_to(d->cr, 0, -(double)pango_layout_get_baseline(layout) / PANGO_SCALE);
     set_color(d->cr, color);
-    pango_cairo_show_layout(d->cr, layout);
+    if (d->outlines) {
+        pango_cairo_layout_path(d->cr, layout);
+        cairo_fill(d->cr);
+    } else {
+        pango_cairo_show_layout(d->cr, layout);
+    }
+    cairo_restore(d->cr);
+    cairo_new_path(d->cr); /* a text leaves a point behind */
 }
 
-/* Cairo numbers its surfaces over the life of the process: the one place where its SVG depends on what was
- * drawn before. The title goes where viewers and screen readers look for it. */
-static GBytes *polish(const GByteArray *raw, const char *title)
+static void draw_text(struct draw *d, double x, double y, const struct font *font, enum align align,
+                      uint32_t color, const char *text)
 {
-    const char *at = (const char *)raw->data, *end = at + raw->len;
-    g_autofree char *escaped = g_markup_escape_text(title ? title : "", -1);
-    GString *out = g_string_sized_new(raw->len + strlen(escaped) + 64);
-    const char *svg = g_strstr_len(at, end - at, "<svg ");
-    const char *body = svg ? memchr(svg, '>', (size_t)(end - svg)) : NULL;
-
-    if (body) {
-        g_string_append_len(out, at, body + 1 - at);
-        g_string_append_printf(out, "\n<title>%s</title>", escaped);
-        at = body + 1;
+    if (d->later) {
+        struct svg_text t = {x, y, *font, align, color, texts_clean(text)};
+        g_array_append_val(d->later, t);
+        return;
     }
-    const char name[] = "id=\"surface";
-    for (const char *id; (id = g_strstr_len(at, end - at, name)); at = id) {
-        g_string_append_len(out, at, id - at);
-        g_string_append(out, name);
-        for (id += sizeof name - 1; id < end && g_ascii_isdigit(*id); id++)
-            ;
-    }
-    g_string_append_len(out, at, end - at);
-    return g_string_free_to_bytes(out);
+    if (align != ALIGN_LEFT)
+        x -= texts_width(d->texts, font, text) * (align == ALIGN_CENTER ? 0.5 : 1.0);
+    show(d, x, y, font, color, text);
 }
 
-static GBytes *svg_finish(struct draw *d, GError **error)
+/* ---- surfaces */
+
+static cairo_status_t collect(void *stream, const unsigned char *data, unsigned length)
 {
-    GBytes *bytes = NULL;
+    g_byte_array_append(stream, data, length);
+    return CAIRO_STATUS_SUCCESS;
+}
+
+static void draw_free(struct draw *d)
+{
+    cairo_destroy(d->cr);
+    cairo_surface_destroy(d->surface);
+    texts_free(d->texts);
+    if (d->later)
+        g_array_unref(d->later);
+    g_byte_array_unref(d->stream);
+    g_free(d->title);
+    g_free(d);
+}
+
+static bool canvas_fits(const struct canvas *c, const char *format, double scale, double most, GError **error)
+{
+    const double width = c->width * scale, height = c->height * scale;
+
+    if (width >= 1 && width <= most && height >= 1 && height <= most)
+        return true;
+    g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "%s: %.0f x %.0f px cannot be drawn; use 1 to %.0f px",
+                format, width, height, most);
+    return false;
+}
+
+/* Takes the surface. */
+static struct draw *draw_new(const struct canvas *c, GByteArray *stream, cairo_surface_t *surface)
+{
+    struct draw *d = g_new0(struct draw, 1);
+
+    d->surface = surface;
+    d->cr = cairo_create(surface);
+    cairo_set_miter_limit(d->cr, 4); /* what SVG assumes */
+    d->stream = stream;
+    d->texts = texts_new();
+    d->title = c->title ? texts_clean(c->title) : NULL;
+    return d;
+}
+
+/* Completes the stream.  True: something went wrong since begin; the error says what, and all is freed. */
+static bool draw_failed(struct draw *d, const char *format, GError **error)
+{
+    put_brush_down(d);
     cairo_status_t status = cairo_status(d->cr);
 
     cairo_surface_finish(d->surface);
     if (status == CAIRO_STATUS_SUCCESS)
         status = cairo_surface_status(d->surface);
     if (status == CAIRO_STATUS_SUCCESS)
-        bytes = polish(d->svg, d->title);
-    else
-        g_set_error(error, DRAW_ERROR, DRAW_ERROR_FAILED, "svg: Cairo could not draw the figure: %s",
-                    cairo_status_to_string(status));
-    svg_free(d);
+        return false;
+    g_set_error(error, DRAW_ERROR, DRAW_ERROR_FAILED, "%s: Cairo could not draw the figure: %s", format,
+                cairo_status_to_string(status));
+    draw_free(d);
+    return true;
+}
+
+static void draw_cancel(struct draw *d)
+{
+    cairo_surface_finish(d->surface);
+    draw_free(d);
+}
+
+static GBytes *stream_taken(struct draw *d)
+{
+    GBytes *bytes = g_byte_array_free_to_bytes(g_byte_array_ref(d->stream));
+
+    draw_free(d);
     return bytes;
 }
 
-static void svg_cancel(struct draw *d)
+/* ---- the formats */
+
+static void svg_text_clear(gpointer text)
 {
-    cairo_surface_finish(d->surface);
-    svg_free(d);
+    g_free(((struct svg_text *)text)->text);
 }
 
-__attribute__((visibility("default"))) const struct draw_ops parprof_draw_svg = {
-    .format = "svg",
-    .begin = svg_begin,
-    .text_width = svg_text_width,
-    .rect = svg_rect,
-    .line = svg_line,
-    .polygon = svg_polygon,
-    .text = svg_text,
-    .finish = svg_finish,
-    .cancel = svg_cancel,
-};
+static struct draw *svg_begin(const struct canvas *c, GError **error)
+{
+    if (!canvas_fits(c, "svg", 1, MAX_SVG_PX, error))
+        return NULL;
+    GByteArray *stream = g_byte_array_sized_new(1 << 16);
+    cairo_surface_t *surface = cairo_svg_surface_create_for_stream(collect, stream, c->width, c->height);
+    cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
+    struct draw *d = draw_new(c, stream, surface);
+    if (!c->outlines) {
+        d->later = g_array_new(FALSE, FALSE, sizeof(struct svg_text));
+        g_array_set_clear_func(d->later, svg_text_clear);
+    }
+    return d;
+}
+
+static GBytes *svg_finish(struct draw *d, GError **error)
+{
+    if (draw_failed(d, "svg", error))
+        return NULL;
+    GBytes *bytes = svg_write((const char *)d->stream->data, d->stream->len, d->title, d->later);
+    draw_free(d);
+    return bytes;
+}
+
+static struct draw *pdf_begin(const struct canvas *c, GError **error)
+{
+    if (!canvas_fits(c, "pdf", 1, MAX_PDF_PX, error))
+        return NULL;
+    GByteArray *stream = g_byte_array_sized_new(1 << 16);
+    cairo_surface_t *surface =
+        cairo_pdf_surface_create_for_stream(collect, stream, c->width * PT_PER_PX, c->height * PT_PER_PX);
+    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
+                                   NULL); /* same input, same bytes */
+    struct draw *d = draw_new(c, stream, surface);
+    if (d->title)
+        cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, d->title);
+    d->outlines = c->outlines;
+    cairo_scale(d->cr, PT_PER_PX, PT_PER_PX);
+    return d;
+}
+
+static GBytes *pdf_finish(struct draw *d, GError **error)
+{
+    return draw_failed(d, "pdf", error) ? NULL : stream_taken(d);
+}
+
+static struct draw *png_begin(const struct canvas *c, GError **error)
+{
+    const double scale = (c->dpi ? c->dpi : PX_PER_INCH) / PX_PER_INCH;
+
+    if (!canvas_fits(c, "png", scale, MAX_PNG_PX, error))
+        return NULL;
+    const int width = (int)lround(c->width * scale), height = (int)lround(c->height * scale);
+    if ((double)width * height > MAX_PNG_AREA) {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                    "png: %d x %d px are more than %.0f million px; use a smaller canvas or fewer dpi", width,
+                    height, MAX_PNG_AREA / 1e6);
+        return NULL;
+    }
+    struct draw *d =
+        draw_new(c, g_byte_array_new(), cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
+    d->outlines = true; /* glyphs would be moved to whole pixels */
+    cairo_set_source_rgb(d->cr, 1, 1, 1);
+    cairo_paint(d->cr);
+    cairo_scale(d->cr, scale, scale);
+    return d;
+}
+
+static GBytes *png_finish(struct draw *d, GError **error)
+{
+    put_brush_down(d);
+    cairo_surface_write_to_png_stream(d->surface, collect, d->stream);
+    return draw_failed(d, "png", error) ? NULL : stream_taken(d);
+}
+
+#define WRITER(name)                                                                                         \
+    {                                                                                                        \
+        .format = #name, .begin = name##_begin, .text_width = draw_text_width, .rect = draw_rect,            \
+        .line = draw_line, .polygon = draw_polygon, .text = draw_text, .finish = name##_finish,              \
+        .cancel = draw_cancel,                                                                               \
+    }
+
+static const struct draw_ops writers[] = {WRITER(svg), WRITER(pdf), WRITER(png)};
+
+/* What draw_open looks for. */
+__attribute__((visibility("default"))) const struct draw_ops *parprof_draw(const char *format)
+{
+    fonts_prepare();
+    for (unsigned i = 0; i < G_N_ELEMENTS(writers); i++)
+        if (g_str_equal(writers[i].format, format))
+            return &writers[i];
+    return NULL;
+}

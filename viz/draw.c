@@ -3,27 +3,32 @@
 #include <dlfcn.h>
 
 #define MODULE "parprof-cairo.so"
-#define SYMBOL "parprof_draw_svg"
+#define SYMBOL "parprof_draw"
 
-static const struct draw_ops *open_module(const char *path, GError **error)
+static const struct draw_ops *open_module(const char *path, const char *format, GError **error)
 {
+    typedef const struct draw_ops *find_writer(const char *format);
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const struct draw_ops *ops = module ? dlsym(module, SYMBOL) : NULL;
+    find_writer *find = module ? (find_writer *)dlsym(module, SYMBOL) : NULL;
 
-    if (!ops)
+    if (!find)
         g_set_error(
             error, DRAW_ERROR, DRAW_ERROR_FAILED,
             "drawing: cannot open %s; install Cairo and Pango (Debian: libpangocairo-1.0-0) or build parprof "
             "again",
             dlerror());
-    return ops;
+    return find ? find(format) : NULL;
 }
 
-const char *const draw_formats[] = {"svg", NULL};
+const char *const draw_formats[] = {"svg", "pdf", "png", NULL};
 
 const struct draw_ops *draw_open(const char *format, GError **error)
 {
-    (void)format;
+    if (!g_strv_contains(draw_formats, format)) {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                    "drawing: no format is called '%s'; use svg, pdf or png", format);
+        return NULL;
+    }
     g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *beside = program ? g_path_get_dirname(program) : g_strdup(".");
     g_autofree char *above = g_path_get_dirname(beside); /* test programs are built in a folder below it */
@@ -34,7 +39,7 @@ const struct draw_ops *draw_open(const char *format, GError **error)
     for (unsigned i = 0; i < G_N_ELEMENTS(folders); i++) {
         g_autofree char *path = g_build_filename(folders[i], MODULE, NULL);
         if (g_file_test(path, G_FILE_TEST_EXISTS))
-            return open_module(path, error);
+            return open_module(path, format, error);
     }
     g_set_error(error, DRAW_ERROR, DRAW_ERROR_FAILED,
                 "drawing: " MODULE

@@ -4,7 +4,8 @@
 #define MIN_HEIGHT_PX 180
 #define MAX_PX        32000 /* what viewers still open */
 
-const struct figure *const figures[] = {&figure_timeline, NULL};
+const struct figure *const figures[] = {&figure_timeline, &figure_breakdown, &figure_memory, &figure_sweep,
+                                        NULL};
 
 const struct figure *figure_find(const char *name)
 {
@@ -25,21 +26,45 @@ static bool canvas_ok(const struct figure *f, const struct figure_options *o, GE
     return false;
 }
 
+/* What a viewer shows above the figure. */
+static char *title_of(const struct figure *f, const struct figure_input *in)
+{
+    const char *mode = in->trace ? in->trace->t.mode : in->digest ? in->digest->mode : NULL;
+    const char *model = in->trace ? in->trace->t.model : in->digest ? in->digest->model : NULL;
+    g_autofree char *title =
+        in->series && !in->trace && !in->digest
+            ? g_strdup_printf("%s of %s", f->name, in->series->title ? in->series->title : "options")
+            : g_strdup_printf("%s of %s, %s", f->name, mode ? mode : "a step",
+                              model ? model : "unnamed model");
+
+    return g_utf8_make_valid(title, -1);
+}
+
+static struct draw *begin(const struct figure_options *o, const char *title, const struct draw_ops *ops,
+                          GError **error)
+{
+    const struct canvas canvas = {o->width, o->height, title, o->outlines, o->dpi};
+
+    return ops->begin(&canvas, error);
+}
+
+bool figure_fits(const struct figure *f, const struct figure_options *o, const struct draw_ops *ops,
+                 GError **error)
+{
+    struct draw *draw = canvas_ok(f, o, error) ? begin(o, NULL, ops, error) : NULL;
+
+    if (draw)
+        ops->cancel(draw);
+    return draw;
+}
+
 GBytes *figure_render(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
                       const struct draw_ops *ops, GError **error)
 {
     if (!canvas_ok(f, o, error))
         return NULL;
-    g_autofree char *title =
-        g_strdup_printf("%s of %s, %s", f->name, in->trace->t.mode ? in->trace->t.mode : "a trace",
-                        in->trace->t.model ? in->trace->t.model : "unnamed model");
-    g_autofree char *valid = g_utf8_make_valid(title, -1);
-    struct draw *draw = ops->begin(&(struct canvas){.width = o->width,
-                                                   .height = o->height,
-                                                   .title = valid,
-                                                   .outlines = o->outlines,
-                                                   .dpi = o->dpi},
-                                  error);
+    g_autofree char *title = title_of(f, in);
+    struct draw *draw = begin(o, title, ops, error);
     if (!draw)
         return NULL;
     if (!f->draw(in, o, ops, draw, error)) {

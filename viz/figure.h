@@ -1,4 +1,4 @@
-/* viz/figure.h -- figures of traces.  One file a kind, each ending in its descriptor. */
+/* viz/figure.h -- figures of traces, reports and sweeps.  One file a kind, each ending in its descriptor. */
 #ifndef VIZ_FIGURE_H
 #define VIZ_FIGURE_H
 
@@ -23,6 +23,7 @@ struct figure_input {
 struct figure_options {
     double width, height; /* px; 1280 x 720 */
     const char *caption;  /* extra text of the caption, may be NULL */
+    bool normalise;       /* breakdown: times as parts of the first step of their group */
     bool outlines;        /* as in struct canvas */
     double dpi;
 };
@@ -37,6 +38,9 @@ struct figure {
 extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep;
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);
+
+/* Whether that canvas can be drawn on, before there is anything to draw: not too small to read, not too large to open. */
+bool figure_fits(const struct figure *, const struct figure_options *, const struct draw_ops *, GError **);
 
 /* begin, draw, finish: the whole file's bytes.  NULL also for a canvas that is too small to read or too large
  * to open. */

@@ -1,9 +1,11 @@
-libparprof_a_SOURCES += %D%/draw.h %D%/figure.h %D%/lanes.h %D%/layout.h %D%/palette.h %D%/pen.h %D%/rows.h \
-	%D%/words.h %D%/draw.c %D%/figure.c %D%/lanes.c %D%/layout.c %D%/palette.c %D%/pen.c %D%/rows.c %D%/stub.c \
-	%D%/timeline.c %D%/words.c
+libparprof_a_SOURCES += %D%/curves.h %D%/draw.h %D%/figure.h %D%/frame.h %D%/lanes.h %D%/layout.h \
+	%D%/palette.h %D%/pen.h %D%/rows.h %D%/scale.h %D%/sweep-bars.h %D%/words.h %D%/breakdown.c %D%/curves.c \
+	%D%/draw.c %D%/figure.c %D%/frame.c %D%/lanes.c %D%/layout.c %D%/memory.c %D%/palette.c %D%/pen.c \
+	%D%/rows.c %D%/scale.c %D%/sweep-bars.c %D%/sweep.c %D%/timeline.c %D%/words.c
 # Pango is opened at run time, when a figure is drawn: linking it would cost every start of the program.
 module_PROGRAMS += parprof-cairo.so
-parprof_cairo_so_SOURCES = %D%/draw-cairo.c
+parprof_cairo_so_SOURCES = %D%/draw-cairo.h %D%/draw-svg.h %D%/draw-cairo.c %D%/draw-cairo-text.c \
+	%D%/draw-svg.c
 parprof_cairo_so_CPPFLAGS = $(AM_CPPFLAGS) $(DRAW_CFLAGS)
 parprof_cairo_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 parprof_cairo_so_LDFLAGS = $(AM_LDFLAGS) -shared

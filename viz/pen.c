@@ -36,10 +36,18 @@ void pen_line(const struct pen *p, double x0, double y0, double x1, double y1, u
 void pen_mark(const struct pen *p, double x, double y, double size, uint32_t color)
 {
     const double half = size * 0.6;
-    const double xy[] = {(x - half) * p->px, y * p->px, (x + half) * p->px,
-                         y * p->px,          x * p->px, (y + size) * p->px};
+    const double xy[] = {x - half, y, x + half, y, x, y + size};
 
-    p->ops->polygon(p->draw, 3, xy, color);
+    pen_polygon(p, 3, xy, color);
+}
+
+void pen_polygon(const struct pen *p, unsigned n, const double *xy, uint32_t color)
+{
+    g_autofree double *px = g_new(double, 2 * (gsize)n);
+
+    for (unsigned i = 0; i < 2 * n; i++)
+        px[i] = xy[i] * p->px;
+    p->ops->polygon(p->draw, n, px, color);
 }
 
 static struct font scaled(const struct pen *p, const struct font *font)

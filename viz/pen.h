@@ -21,6 +21,7 @@ void pen_line(const struct pen *, double x0, double y0, double x1, double y1, ui
               bool dashed);
 void pen_mark(const struct pen *, double x, double y, double size,
               uint32_t color); /* triangle, its tip at (x, y + size) */
+void pen_polygon(const struct pen *, unsigned n, const double *xy, uint32_t color); /* n corners */
 
 double pen_width(const struct pen *, const struct font *, const char *text);
 /* One line, vertically centred on y. */

@@ -450,6 +450,11 @@ static bool drawable(const struct figure_input *in, GError **error)
 {
     const struct analysis *a = in->analysis;
 
+    if (!in->trace || !a) {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure timeline needs a trace; %s",
+                    in->series ? "a sweep has none" : "a report has no spans");
+        return false;
+    }
     if (a->n_steps && a->median_step < a->n_steps && a->n_ranks && a->n_ranks == in->trace->t.n_ranks)
         return true;
     g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,

@@ -1,0 +1,576 @@
+#include <math.h>
+#include <string.h>
+
+#include "sim/cost-model.h"
+#include "sim/resources.h"
+#include "sim/sim.h"
+
+/* Loads and levels are sums of doubles: what differs by less is equal. */
+#define SAME 1e-9
+
+/* What advances as one: an op alone, or a gang, which its first member stands for. */
+enum activity_phase { TASK_WAITS, TASK_RESTS_FIRST, TASK_WORKS, TASK_RESTS_LAST };
+
+struct activity {
+    int64_t begin_ns;
+    int64_t alone_ns, work_ns;
+    int64_t since_ns; /* when left_ns was right */
+    double left_ns;   /* of the work, at full pace */
+    double rate;      /* that its resources allow */
+    double speed;     /* of its work at rate 1: below 1 beside communication */
+    double pace;      /* rate x speed, as it was since since_ns */
+    int64_t next_ns;  /* when its phase ends at this pace */
+    uint32_t place;   /* in the heap */
+    uint8_t phase;
+    bool touched, seen;
+};
+
+struct resource {
+    double load;         /* of the tasks that use it now */
+    uint32_t first_user; /* index of uses */
+    bool dirty, seen;
+    double free, open_load; /* while rates are found: of what is left, and of tasks without a rate yet */
+    uint32_t n_open;
+};
+
+struct flow {
+    const struct plan *plan;
+    const struct cost *cost;
+    const struct sharing *sharing;
+    struct resources *r;
+    int64_t now_ns, *start_ns, *end_ns;
+    struct activity *tasks; /* by op */
+    struct resource *resources;
+    uint32_t *use_task, *next_user, *previous_user; /* by use: the users of a resource are a list */
+    uint32_t *missing;                              /* by op: dependencies and lane still to come */
+    uint32_t *gang_missing;                         /* by gang: members */
+    uint32_t *first_after, *after;                  /* by op: who waits for it, its lane's next included */
+    uint32_t *queue, n_queued, n_taken;             /* ops that became ready */
+    uint32_t *heap, n_heap;                         /* tasks by next_ns */
+    uint32_t *lane_task;                            /* by lane: the task whose work it runs, OP_NONE: none */
+    uint32_t *domain;             /* by lane: whom its communication disturbs: its rank, or its device */
+    uint32_t *communicating;      /* by domain */
+    uint32_t *first_lane, *lanes; /* by domain: its lanes */
+    uint32_t *touched, n_touched, *dirty, n_dirty, *open, n_open; /* tasks, resources, resources */
+};
+
+/* --- the heap: earliest first, then by number */
+
+static bool before(const struct flow *f, uint32_t a, uint32_t b)
+{
+    int64_t x = f->tasks[a].next_ns, y = f->tasks[b].next_ns;
+    return x < y || (x == y && a < b);
+}
+
+static void put(struct flow *f, uint32_t place, uint32_t task)
+{
+    f->heap[place] = task;
+    f->tasks[task].place = place;
+}
+
+static void sift_up(struct flow *f, uint32_t place)
+{
+    uint32_t task = f->heap[place];
+    for (; place > 0 && before(f, task, f->heap[(place - 1) / 2]); place = (place - 1) / 2)
+        put(f, place, f->heap[(place - 1) / 2]);
+    put(f, place, task);
+}
+
+static void sift_down(struct flow *f, uint32_t place)
+{
+    uint32_t task = f->heap[place];
+    for (uint32_t child; (child = 2 * place + 1) < f->n_heap; place = child) {
+        if (child + 1 < f->n_heap && before(f, f->heap[child + 1], f->heap[child]))
+            child++;
+        if (!before(f, f->heap[child], task))
+            break;
+        put(f, place, f->heap[child]);
+    }
+    put(f, place, task);
+}
+
+static void push(struct flow *f, uint32_t task, int64_t next_ns)
+{
+    f->tasks[task].next_ns = next_ns;
+    put(f, f->n_heap, task);
+    sift_up(f, f->n_heap++);
+}
+
+static uint32_t pop(struct flow *f)
+{
+    uint32_t task = f->heap[0];
+    put(f, 0, f->heap[--f->n_heap]);
+    if (f->n_heap)
+        sift_down(f, 0);
+    return task;
+}
+
+static void reschedule(struct flow *f, uint32_t task, int64_t next_ns)
+{
+    f->tasks[task].next_ns = next_ns;
+    sift_up(f, f->tasks[task].place);
+    sift_down(f, f->tasks[task].place);
+}
+
+/* --- what changed since rates were found last */
+
+static bool is_full(const struct flow *f, uint32_t resource)
+{
+    return f->resources[resource].load > f->r->capacity[resource] * (1 + SAME);
+}
+
+static void touch(struct flow *f, uint32_t task)
+{
+    if (!f->tasks[task].touched)
+        f->touched[f->n_touched++] = task;
+    f->tasks[task].touched = true;
+}
+
+static void mark(struct flow *f, uint32_t resource)
+{
+    if (!f->resources[resource].dirty)
+        f->dirty[f->n_dirty++] = resource;
+    f->resources[resource].dirty = true;
+}
+
+static void link_user(struct flow *f, uint32_t use)
+{
+    struct resource *r = &f->resources[f->r->uses[use].resource];
+    f->next_user[use] = r->first_user;
+    f->previous_user[use] = OP_NONE;
+    if (r->first_user != OP_NONE)
+        f->previous_user[r->first_user] = use;
+    r->first_user = use;
+}
+
+static void unlink_user(struct flow *f, uint32_t use)
+{
+    struct resource *r = &f->resources[f->r->uses[use].resource];
+    uint32_t next = f->next_user[use], previous = f->previous_user[use];
+    if (next != OP_NONE)
+        f->previous_user[next] = previous;
+    if (previous != OP_NONE)
+        f->next_user[previous] = next;
+    else
+        r->first_user = next;
+    if (r->first_user == OP_NONE)
+        r->load = 0; /* exactly */
+}
+
+static bool disturbs(const struct flow *f)
+{
+    return f->sharing->interference != INTERFERENCE_NONE;
+}
+
+static uint8_t lane_class(const struct flow *f, uint32_t op)
+{
+    return f->plan->t.lanes[f->plan->ops[op].lane].cls;
+}
+
+/* --- an op's way: ready, its gang begins, works, ends */
+
+static void enter(struct flow *f, uint32_t task)
+{
+    struct activity *t = &f->tasks[task];
+    t->phase = TASK_WORKS;
+    t->since_ns = f->now_ns;
+    t->left_ns = (double)t->work_ns;
+    t->rate = t->speed = t->pace = 1;
+    for (uint32_t u = f->r->first_use[task]; u < f->r->first_use[task + 1]; u++) {
+        uint32_t resource = f->r->uses[u].resource;
+        f->resources[resource].load += f->r->uses[u].weight;
+        link_user(f, u);
+        if (is_full(f, resource))
+            mark(f, resource);
+    }
+    if (disturbs(f) && lane_class(f, task) == LANE_COMPUTE) {
+        f->lane_task[f->plan->ops[task].lane] = task;
+        touch(f, task);
+    }
+    push(f, task, f->now_ns + t->work_ns);
+}
+
+static void leave(struct flow *f, uint32_t task)
+{
+    for (uint32_t u = f->r->first_use[task]; u < f->r->first_use[task + 1]; u++) {
+        uint32_t resource = f->r->uses[u].resource;
+        if (is_full(f, resource))
+            mark(f, resource);
+        f->resources[resource].load -= f->r->uses[u].weight;
+        unlink_user(f, u);
+    }
+    if (disturbs(f) && lane_class(f, task) == LANE_COMPUTE)
+        f->lane_task[f->plan->ops[task].lane] = OP_NONE;
+}
+
+static void communicate(struct flow *f, uint32_t op, int change)
+{
+    if (!disturbs(f) || lane_class(f, op) != LANE_COMM)
+        return;
+    uint32_t domain = f->domain[f->plan->ops[op].lane];
+    f->communicating[domain] += (uint32_t)change;
+    for (uint32_t i = f->first_lane[domain]; i < f->first_lane[domain + 1]; i++)
+        if (f->lane_task[f->lanes[i]] != OP_NONE)
+            touch(f, f->lane_task[f->lanes[i]]);
+}
+
+static void end_op(struct flow *f, uint32_t op)
+{
+    f->end_ns[op] = f->now_ns;
+    communicate(f, op, -1);
+    for (uint32_t i = f->first_after[op]; i < f->first_after[op + 1]; i++)
+        if (--f->missing[f->after[i]] == 0)
+            f->queue[f->n_queued++] = f->after[i];
+}
+
+static void end_task(struct flow *f, uint32_t task)
+{
+    uint32_t gang = f->plan->ops[task].tag.gang;
+    if (gang == OP_NONE)
+        end_op(f, task);
+    else
+        for (uint32_t i = 0; i < f->plan->gangs[gang].n; i++)
+            end_op(f, f->plan->gang_ops[f->plan->gangs[gang].first + i]);
+}
+
+static void take_longest(struct flow *f, struct activity *t, uint32_t op)
+{
+    const struct cost *cost = &f->cost[f->plan->ops[op].cost];
+    t->alone_ns = MAX(t->alone_ns, cost->alone_ns);
+    t->work_ns = MAX(t->work_ns, MIN(cost->work_ns, cost->alone_ns));
+}
+
+static void begin(struct flow *f, uint32_t task)
+{
+    struct activity *t = &f->tasks[task];
+    uint32_t gang = f->plan->ops[task].tag.gang;
+    if (gang == OP_NONE)
+        take_longest(f, t, task);
+    else
+        for (uint32_t i = 0; i < f->plan->gangs[gang].n; i++)
+            take_longest(f, t, f->plan->gang_ops[f->plan->gangs[gang].first + i]);
+    t->begin_ns = f->now_ns;
+    if (t->alone_ns == 0)
+        end_task(f, task);
+    else if (t->work_ns == 0 || (!f->sharing->beside && t->work_ns < t->alone_ns)) {
+        t->phase = TASK_RESTS_FIRST;
+        push(f, task, f->now_ns + t->alone_ns - t->work_ns);
+    } else
+        enter(f, task);
+}
+
+static void become_ready(struct flow *f, uint32_t op)
+{
+    f->start_ns[op] = f->now_ns;
+    communicate(f, op, 1);
+    uint32_t gang = f->plan->ops[op].tag.gang;
+    if (gang == OP_NONE || --f->gang_missing[gang] == 0)
+        begin(f, resources_task(f->plan, op));
+}
+
+static void end_phase(struct flow *f, uint32_t task)
+{
+    struct activity *t = &f->tasks[task];
+    if (t->phase == TASK_RESTS_FIRST && t->work_ns > 0) {
+        enter(f, task);
+        return;
+    }
+    if (t->phase == TASK_WORKS) {
+        leave(f, task);
+        if (t->begin_ns + t->alone_ns > f->now_ns) {
+            t->phase = TASK_RESTS_LAST;
+            push(f, task, t->begin_ns + t->alone_ns);
+            return;
+        }
+    }
+    end_task(f, task);
+}
+
+/* --- rates */
+
+/* Gathers in `open` the full resources that share tasks with a dirty one, directly or not, and touches their
+ * users, whose rate is then to be found. */
+static void gather(struct flow *f)
+{
+    for (uint32_t i = 0; i < f->n_dirty; i++) {
+        f->resources[f->dirty[i]].seen = true;
+        f->open[f->n_open++] = f->dirty[i];
+    }
+    for (uint32_t i = 0; i < f->n_open; i++)
+        for (uint32_t u = f->resources[f->open[i]].first_user; u != OP_NONE; u = f->next_user[u]) {
+            uint32_t task = f->use_task[u];
+            if (f->tasks[task].seen)
+                continue;
+            f->tasks[task].seen = true;
+            f->tasks[task].rate = NAN;
+            touch(f, task);
+            for (uint32_t v = f->r->first_use[task]; v < f->r->first_use[task + 1]; v++) {
+                uint32_t resource = f->r->uses[v].resource;
+                if (!f->resources[resource].seen && is_full(f, resource)) {
+                    f->resources[resource].seen = true;
+                    f->open[f->n_open++] = resource;
+                }
+            }
+        }
+}
+
+static void open_all(struct flow *f)
+{
+    for (uint32_t i = 0; i < f->n_open; i++) {
+        struct resource *r = &f->resources[f->open[i]];
+        r->free = f->r->capacity[f->open[i]];
+        r->open_load = r->load;
+        r->n_open = 0;
+        for (uint32_t u = r->first_user; u != OP_NONE; u = f->next_user[u])
+            r->n_open++;
+    }
+}
+
+static void fix_rate(struct flow *f, uint32_t task, double rate)
+{
+    f->tasks[task].rate = rate;
+    for (uint32_t u = f->r->first_use[task]; u < f->r->first_use[task + 1]; u++) {
+        struct resource *r = &f->resources[f->r->uses[u].resource];
+        r->free -= rate * f->r->uses[u].weight;
+        r->open_load -= f->r->uses[u].weight;
+        r->n_open--;
+    }
+}
+
+/* All rates without a value rise together until a resource is full. */
+static double next_level(const struct flow *f)
+{
+    double level = 1;
+    for (uint32_t i = 0; i < f->n_open; i++) {
+        const struct resource *r = &f->resources[f->open[i]];
+        if (r->n_open)
+            level = MIN(level, MAX(r->free, 0) / r->open_load);
+    }
+    return level;
+}
+
+static void find_rates(struct flow *f)
+{
+    open_all(f);
+    for (bool open = true; open;) {
+        double level = next_level(f);
+        open = false;
+        for (uint32_t i = 0; i < f->n_open; i++) {
+            struct resource *r = &f->resources[f->open[i]];
+            if (!r->n_open)
+                continue;
+            open = true;
+            if (level < 1 && r->free > level * r->open_load * (1 + SAME))
+                continue;
+            for (uint32_t u = r->first_user; u != OP_NONE; u = f->next_user[u])
+                if (isnan(f->tasks[f->use_task[u]].rate))
+                    fix_rate(f, f->use_task[u], level);
+        }
+    }
+}
+
+static double speed_of(const struct flow *f, uint32_t task)
+{
+    if (!disturbs(f) || lane_class(f, task) != LANE_COMPUTE)
+        return 1;
+    const struct op *op = &f->plan->ops[task];
+    uint32_t beside = f->communicating[f->domain[op->lane]];
+    if (beside == 0)
+        return 1;
+    if (f->sharing->interference == INTERFERENCE_FACTOR)
+        return 1 / f->sharing->factor;
+    uint32_t sms = f->sharing->cluster->sms;
+    uint64_t held = MIN((uint64_t)beside * f->sharing->sms, sms - 1);
+    return 1 / cost_waves_slowdown(&f->plan->costs[op->cost], sms, (uint32_t)held);
+}
+
+/* Times beyond what int64 holds stay at its end. */
+static int64_t later_by(int64_t ns, double by_ns)
+{
+    by_ns = MAX(ceil(by_ns * (1 - 1e-12) - 1e-3), 0); /* a sum of rounded parts is no ns more */
+    return by_ns < (double)(INT64_MAX - ns) ? ns + (int64_t)by_ns : INT64_MAX;
+}
+
+static void set_pace(struct flow *f, struct activity *t, uint32_t task)
+{
+    double pace = t->rate * t->speed;
+    if (t->phase != TASK_WORKS || fabs(pace - t->pace) <= SAME * pace)
+        return;
+    t->left_ns = MAX(t->left_ns - (double)(f->now_ns - t->since_ns) * t->pace, 0);
+    t->since_ns = f->now_ns;
+    t->pace = pace;
+    reschedule(f, task, later_by(f->now_ns, t->left_ns / pace));
+}
+
+static void settle(struct flow *f)
+{
+    if (f->n_dirty) {
+        gather(f);
+        find_rates(f);
+    }
+    for (uint32_t i = 0; i < f->n_open; i++)
+        f->resources[f->open[i]].seen = f->resources[f->open[i]].dirty = false;
+    for (uint32_t i = 0; i < f->n_touched; i++) {
+        struct activity *t = &f->tasks[f->touched[i]];
+        t->touched = t->seen = false;
+        t->speed = speed_of(f, f->touched[i]);
+        set_pace(f, t, f->touched[i]);
+    }
+    f->n_dirty = f->n_open = f->n_touched = 0;
+}
+
+/* --- preparing */
+
+/* The op before each on its lane. */
+static uint32_t *list_previous(const struct plan *plan)
+{
+    uint32_t *previous = g_new(uint32_t, plan->n_ops), *last = g_new(uint32_t, plan->t.n_lanes);
+    memset(last, 0xff, plan->t.n_lanes * sizeof *last);
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        previous[i] = last[plan->ops[i].lane];
+        last[plan->ops[i].lane] = i;
+    }
+    g_free(last);
+    return previous;
+}
+
+/* first[k] becomes the sum of the counts before k, counted one further on. */
+static void sum_counts(uint32_t *first, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        first[i + 1] += first[i];
+}
+
+/* Who waits for whom: dependencies, and each lane's next op. */
+static void list_waits(struct flow *f)
+{
+    const struct plan *plan = f->plan;
+    uint32_t *previous = list_previous(plan);
+    f->first_after = g_new0(uint32_t, (size_t)plan->n_ops + 1);
+    f->after = g_new(uint32_t, (size_t)plan->n_deps + plan->n_ops);
+    for (uint32_t d = 0; d < plan->n_deps; d++)
+        f->first_after[plan->deps[d] + 1]++;
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (previous[i] != OP_NONE)
+            f->first_after[previous[i] + 1]++;
+    sum_counts(f->first_after, plan->n_ops);
+    uint32_t *at = g_memdup2(f->first_after, plan->n_ops * sizeof *at);
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        f->missing[i] = plan->ops[i + 1].first_dep - plan->ops[i].first_dep + (previous[i] != OP_NONE);
+        for (uint32_t d = plan->ops[i].first_dep; d < plan->ops[i + 1].first_dep; d++)
+            f->after[at[plan->deps[d]]++] = i;
+        if (previous[i] != OP_NONE)
+            f->after[at[previous[i]]++] = i;
+    }
+    g_free(at);
+    g_free(previous);
+}
+
+/* Which compute lanes the communication of each domain disturbs. */
+static void list_domains(struct flow *f)
+{
+    const struct plan *plan = f->plan;
+    bool by_device = f->sharing->interference == INTERFERENCE_SM;
+    uint32_t n = by_device ? f->r->n_devices : plan->t.n_ranks;
+    f->domain = g_new(uint32_t, plan->t.n_lanes);
+    f->communicating = g_new0(uint32_t, n);
+    f->first_lane = g_new0(uint32_t, (size_t)n + 1);
+    f->lanes = g_new(uint32_t, plan->t.n_lanes);
+    for (uint32_t l = 0; l < plan->t.n_lanes; l++) {
+        f->domain[l] = by_device ? f->r->device[l] : plan->t.lanes[l].rank;
+        f->first_lane[f->domain[l] + 1]++;
+    }
+    sum_counts(f->first_lane, n);
+    uint32_t *at = g_memdup2(f->first_lane, n * sizeof *at);
+    for (uint32_t l = 0; l < plan->t.n_lanes; l++)
+        f->lanes[at[f->domain[l]]++] = l;
+    g_free(at);
+}
+
+static void prepare(struct flow *f)
+{
+    const struct plan *plan = f->plan;
+    uint32_t n_uses = f->r->first_use[plan->n_ops];
+    f->tasks = g_new0(struct activity, plan->n_ops);
+    f->resources = g_new0(struct resource, f->r->n);
+    for (uint32_t i = 0; i < f->r->n; i++)
+        f->resources[i].first_user = OP_NONE;
+    f->use_task = g_new(uint32_t, n_uses);
+    f->next_user = g_new(uint32_t, n_uses);
+    f->previous_user = g_new(uint32_t, n_uses);
+    f->missing = g_new(uint32_t, plan->n_ops);
+    f->gang_missing = g_new(uint32_t, plan->n_gangs);
+    f->queue = g_new(uint32_t, plan->n_ops);
+    f->heap = g_new(uint32_t, plan->t.n_lanes);
+    f->touched = g_new(uint32_t, plan->n_ops);
+    f->dirty = g_new(uint32_t, f->r->n);
+    f->open = g_new(uint32_t, f->r->n);
+    f->lane_task = g_new(uint32_t, plan->t.n_lanes);
+    memset(f->lane_task, 0xff, plan->t.n_lanes * sizeof *f->lane_task);
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        for (uint32_t u = f->r->first_use[i]; u < f->r->first_use[i + 1]; u++)
+            f->use_task[u] = i;
+    for (uint32_t i = 0; i < plan->n_gangs; i++)
+        f->gang_missing[i] = plan->gangs[i].n;
+    list_waits(f);
+    list_domains(f);
+}
+
+static void release(struct flow *f)
+{
+    void *const all[] = {f->tasks,         f->resources,    f->use_task,   f->next_user, f->previous_user,
+                         f->missing,       f->gang_missing, f->queue,      f->heap,      f->touched,
+                         f->dirty,         f->open,         f->lane_task,  f->after,     f->first_after,
+                         f->communicating, f->domain,       f->first_lane, f->lanes};
+    for (unsigned i = 0; i < G_N_ELEMENTS(all); i++)
+        g_free(all[i]);
+    resources_free(f->r);
+}
+
+static void start_ready(struct flow *f)
+{
+    while (f->n_taken < f->n_queued)
+        become_ready(f, f->queue[f->n_taken++]);
+}
+
+int64_t flow_time(const struct plan *plan, const struct cost *cost, const struct sharing *sharing,
+                  int64_t *start_ns, int64_t *end_ns)
+{
+    struct flow f = {.plan = plan, .cost = cost, .sharing = sharing, .start_ns = start_ns, .end_ns = end_ns};
+    g_assert(plan->order != NULL || plan->n_ops == 0);
+    f.r = resources_new(plan, sharing);
+    prepare(&f);
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (f.missing[i] == 0)
+            f.queue[f.n_queued++] = i;
+    for (start_ready(&f), settle(&f); f.n_heap > 0; settle(&f)) {
+        f.now_ns = f.tasks[f.heap[0]].next_ns;
+        while (f.n_heap > 0 && f.tasks[f.heap[0]].next_ns == f.now_ns) {
+            end_phase(&f, pop(&f));
+            start_ready(&f);
+        }
+    }
+    g_assert(f.n_taken == plan->n_ops);
+    release(&f);
+    return f.now_ns;
+}
+
+static bool can_disturb(const struct plan *plan, const struct sharing *sharing)
+{
+    bool compute = false, comm = false;
+    for (uint32_t i = 0; i < plan->n_ops && sharing->interference != INTERFERENCE_NONE; i++) {
+        compute |= op_lane_class(plan->ops[i].tag.kind) == LANE_COMPUTE;
+        comm |= op_lane_class(plan->ops[i].tag.kind) == LANE_COMM;
+    }
+    return compute && comm;
+}
+
+bool flow_needed(const struct plan *plan, const struct sharing *sharing)
+{
+    if (can_disturb(plan, sharing))
+        return true;
+    struct resources *r = resources_new(plan, sharing);
+    bool needed = r->first_use[plan->n_ops] > 0;
+    resources_free(r);
+    return needed;
+}

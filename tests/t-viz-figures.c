@@ -1,0 +1,575 @@
+/* The figures of reports and sweeps: bars as long as their numbers, everything said that should be, nothing
+ * outside, over a text or unreadable, whatever the input. */
+#include "tests/check-drawn.h"
+#include "tests/tap.h"
+#include "viz/figure.h"
+
+#define MS 1000000
+
+/* ---- reports by hand */
+
+static void digest_begin(struct digest *d, const char *model, uint32_t ranks)
+{
+    *d = (struct digest){.mode = g_strdup("ddp"),
+                         .model = g_strdup(model),
+                         .backend = g_strdup("sim"),
+                         .n_ranks = ranks,
+                         .simulated = true,
+                         .labels = g_strsplit("cluster|a100x4|cost|analytic", "|", -1),
+                         .options = g_new0(char *, 1),
+                         .environment = g_new0(char *, 1)};
+}
+
+static void digest_end(struct digest *d)
+{
+    for (uint32_t i = 0; i < d->n_rows; i++) {
+        g_free(d->rows[i].name);
+        g_free(d->rows[i].group);
+    }
+    for (uint32_t i = 0; i < d->n_memory; i++)
+        g_free(d->memory_names[i]);
+    g_free(d->memory_names);
+    g_free(d->memory_bytes);
+    g_free(d->memory_measured);
+    g_free(d->rows);
+    g_free(d->mode);
+    g_free(d->model);
+    g_free(d->backend);
+    g_strfreev(d->labels);
+    g_strfreev(d->options);
+    g_strfreev(d->environment);
+}
+
+/* Times in ms; the rest of the step is idle. */
+static void add_row(struct digest *d, const char *group, const char *name, bool measured, double forward,
+                    double backward, double hidden, double exposed, double optimizer, double idle)
+{
+    const double compute = forward + backward + optimizer, step = compute + exposed + idle;
+
+    d->rows = g_renew(struct digest_row, d->rows, d->n_rows + 1);
+    d->rows[d->n_rows++] = (struct digest_row){
+        .name = g_strdup(name),
+        .group = g_strdup(group),
+        .measured = measured,
+        .step_ns = llround(step * MS),
+        .predicted_step_ns = -1,
+        .phase_ns = {llround(forward * MS), llround(backward * MS), llround((hidden + exposed) * MS),
+                     llround(optimizer * MS)},
+        .partition = {llround(compute * MS), llround(exposed * MS), 0, llround(idle * MS), llround(step * MS),
+                      llround((hidden + exposed) * MS), llround(hidden * MS)}};
+}
+
+static void add_memory(struct digest *d, uint32_t n, const char *const *names)
+{
+    d->n_memory = n;
+    d->memory_names = g_new0(char *, n);
+    d->memory_bytes = g_new0(uint64_t, (size_t)n * d->n_ranks);
+    for (uint32_t i = 0; i < n; i++)
+        d->memory_names[i] = g_strdup(names[i]);
+}
+
+static void lecture_digest(struct digest *d)
+{
+    static const char *const names[] = {"weight", "gradient", "bucket", "input",  "activation",
+                                        "saved",  "delta",    "moment", "scratch"};
+    static const uint64_t mib[] = {418, 418, 418, 0, 210, 612, 96, 418, 1};
+
+    digest_begin(d, "bert-base", 8);
+    add_row(d, NULL, "none", false, 31.2, 62.1, 0, 59.3, 4.2, 0.3);
+    add_row(d, NULL, "backward", true, 31.4, 63.0, 52.1, 8.2, 4.2, 0.4);
+    add_row(d, NULL, "optimizer", true, 31.3, 63.1, 55.9, 4.4, 4.3, 0.2);
+    d->rows[1].predicted_step_ns = 105100000;
+    d->rows[2].predicted_step_ns = 99100000;
+    add_memory(d, G_N_ELEMENTS(names), names);
+    d->memory_measured = g_new(uint64_t, d->n_ranks);
+    for (uint32_t r = 0; r < d->n_ranks; r++) {
+        d->memory_measured[r] = ((uint64_t)2625 + (r > 3 ? 40 : 0)) << 20;
+        for (uint32_t i = 0; i < d->n_memory; i++)
+            d->memory_bytes[r * d->n_memory + i] = (mib[i] + (i == 4 && r > 3 ? 64 : 0)) << 20;
+    }
+}
+
+/* ---- sweeps by hand */
+
+static void series_begin(struct series *s, const char *title, const char *axes)
+{
+    *s = (struct series){.title = g_strdup(title), .axes = g_strsplit(axes, "|", -1)};
+    s->n_axes = g_strv_length(s->axes);
+}
+
+static struct series_point *add_point(struct series *s, const char *values, bool measured, int64_t step_ns,
+                                      int64_t exposed_ns)
+{
+    s->points = g_renew(struct series_point, s->points, s->n_points + 1);
+    struct series_point *p = &s->points[s->n_points++];
+    *p = (struct series_point){.values = g_strsplit(values, "|", -1),
+                               .measured = measured,
+                               .step_ns = step_ns,
+                               .exposed_ns = exposed_ns,
+                               .predicted_ns = -1};
+    g_assert_cmpuint(g_strv_length(p->values), ==, s->n_axes);
+    series_find_best(s);
+    return p;
+}
+
+static void buckets_series(struct series *s)
+{
+    static const char *const values[] = {"0", "1", "5", "10", "25", "50", "100", "200"};
+    static const double steps[] = {131.2, 112.4, 101.9, 99.4, 98.7, 101.1, 108.3, 126.9},
+                        exposed[] = {36, 17, 6.6, 4.1, 3.4, 5.8, 13, 31.6};
+
+    series_begin(s, "bert-base, ddp, 8 ranks, dgx-h100", "bucket-mb");
+    for (unsigned i = 0; i < G_N_ELEMENTS(values); i++) {
+        struct series_point *p =
+            add_point(s, values[i], i % 2, llround(steps[i] * MS), llround(exposed[i] * MS));
+        p->predicted_ns = i % 2 ? llround((steps[i] + 2) * MS) : -1;
+    }
+    struct series_point *p = add_point(s, "400", false, 0, 0);
+    p->why_not = g_strdup("needs 42.1 GiB of 40.0 GiB");
+    series_find_best(s);
+}
+
+static void ranks_series(struct series *s)
+{
+    static const char *const overlaps[] = {"none", "backward", "optimizer"};
+    series_begin(s, "bert-base, ddp, a100x4", "overlap|ranks");
+    for (unsigned i = 0; i < G_N_ELEMENTS(overlaps); i++)
+        for (unsigned ranks = 1; ranks <= 64; ranks *= 2) {
+            g_autofree char *values = g_strdup_printf("%s|%u", overlaps[i], ranks);
+            const double comm = 60 * (1 - 1.0 / ranks), step = 97 + (i ? comm / (10 * i) : comm);
+            add_point(s, values, false, llround(step * MS), llround((step - 97) * MS));
+        }
+}
+
+static void words_series(struct series *s)
+{
+    series_begin(s, "bert-base, ddp, 8 ranks, a100x4", "allreduce|overlap");
+    add_point(s, "ring|none", false, 161 * MS, 60 * MS);
+    add_point(s, "ring|backward", false, 107 * MS, 8 * MS);
+    add_point(s, "tree|none", false, 190 * MS, 89 * MS);
+    add_point(s, "tree|backward", true, 131 * MS, 31 * MS);
+    add_point(s, "all-to-all|none", false, 0, 0)->why_not = g_strdup("the cluster has no such links");
+    series_find_best(s);
+}
+
+/* ---- drawing */
+
+static struct draw *draw(const struct figure *f, const struct figure_input *in,
+                         const struct figure_options *o)
+{
+    g_autoptr(GError) error = NULL;
+    struct draw *d = draw_list.begin(&(struct canvas){.width = o->width, .height = o->height}, NULL);
+
+    bool ok = f->draw(in, o, &draw_list, d, &error);
+    g_assert_no_error(error);
+    g_assert_true(ok);
+    return d;
+}
+
+static const double canvases[][2] = {{1280, 720}, {3840, 2160}, {1920, 1080}, {960, 540}, {640, 360},
+                                     {320, 180},  {3000, 300},  {400, 1600},  {320, 400}, {1280, 2400}};
+
+static void draw_everywhere(const struct figure *f, const struct figure_input *in, const char *caption)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(canvases); i++)
+        for (unsigned normalise = 0; normalise < 2; normalise++) {
+            struct figure_options o = {.width = canvases[i][0],
+                                       .height = canvases[i][1],
+                                       .caption = caption,
+                                       .normalise = normalise};
+            struct draw *d = draw(f, in, &o);
+            check_figure(d);
+            draw_list.cancel(d);
+        }
+}
+
+static void expect(const struct draw *d, const char *text)
+{
+    if (!count_text(d, text))
+        g_error("the figure lacks '%s'", text);
+}
+
+/* Widths of the rectangles of that colour and a height of min or more, in drawing order. */
+static GArray *widths(const struct draw *d, uint32_t color, double min_height)
+{
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(double));
+
+    for (unsigned i = 0; i < d->items->len; i++) {
+        const struct item *m = item_at(d, i);
+        const double w = m->x1 - m->x0;
+        if (m->kind == ITEM_RECT && m->fill == color && m->y1 - m->y0 >= min_height)
+            g_array_append_val(all, w);
+    }
+    return all;
+}
+
+/* Bars of 30 px or more: swatches and strips are lower. */
+static double width_of(const struct draw *d, enum role role, unsigned nth)
+{
+    g_autoptr(GArray) all = widths(d, palette_color(role), 30);
+
+    g_assert_cmpuint(nth, <, all->len);
+    return g_array_index(all, double, nth);
+}
+
+static void test_breakdown(void)
+{
+    static const char *const said[] = {"no overlap", "backward", "optimizer", "measured",
+                                       "predicted",  "31.2 ms",  "62.1 ms"};
+    struct digest d;
+    struct figure_options o = {.width = 1280, .height = 720};
+
+    lecture_digest(&d);
+    d.simulated = false;
+    struct draw *list = draw(&figure_breakdown, &(struct figure_input){.digest = &d}, &o);
+    check_figure(list);
+    for (unsigned i = 0; i < G_N_ELEMENTS(said); i++)
+        expect(list, said[i]);
+    expect(list, "157.1 ms");
+    expect(list, "107.2 ms, 31.8 % saved");
+    const double px_per_ms = width_of(list, ROLE_FORWARD, 0) / 31.2;
+    for (unsigned i = 0; i < d.n_rows; i++) {
+        static const enum role roles[] = {ROLE_FORWARD, ROLE_BACKWARD, ROLE_COMM, ROLE_OPTIMIZER};
+        const int64_t *phase_ns = d.rows[i].phase_ns;
+        const double ms[] = {(double)phase_ns[0] / MS, (double)phase_ns[1] / MS,
+                             (double)d.rows[i].partition.exposed_comm_ns / MS, (double)phase_ns[3] / MS};
+        double sum = 0;
+        for (unsigned k = 0; k < G_N_ELEMENTS(roles); k++) {
+            /* what is exposed has a hatch over it, which is not filled */
+            g_assert_cmpfloat_with_epsilon(width_of(list, roles[k], i), ms[k] * px_per_ms, 1);
+            sum += width_of(list, roles[k], i);
+        }
+        g_assert_cmpfloat_with_epsilon(
+            sum, ((double)d.rows[i].step_ns - (double)d.rows[i].partition.idle_ns) / MS * px_per_ms, 1);
+    }
+    for (unsigned i = 0; i < list->items->len; i++)
+        if (item_at(list, i)->text)
+            g_assert_cmpfloat(item_at(list, i)->size, >=, 13);
+    draw_list.cancel(list);
+    digest_end(&d);
+}
+
+/* Whatever a file says, the parts of a bar lie side by side and end where the step does. */
+static void test_breakdown_sums(void)
+{
+    for (unsigned i = 0; i < 200; i++) {
+        struct digest d;
+        struct figure_options o = {.width = 1280, .height = 720};
+        digest_begin(&d, "m", 2);
+        add_row(&d, NULL, "none", false, 100, 0, 0, 0, 0, 0);
+        add_row(&d, NULL, "backward", false, 1, 1, 1, 1, 1, 1);
+        for (unsigned k = 0; k < PHASES; k++)
+            d.rows[1].phase_ns[k] = g_test_rand_int_range(-2, 120) * (int64_t)MS;
+        d.rows[1].partition.exposed_comm_ns = g_test_rand_int_range(-2, 120) * (int64_t)MS;
+        d.rows[1].partition.hidden_comm_ns = g_test_rand_int_range(-2, 120) * (int64_t)MS;
+        d.rows[1].step_ns = g_test_rand_int_range(1, 100) * (int64_t)MS;
+        struct draw *list = draw(&figure_breakdown, &(struct figure_input){.digest = &d}, &o);
+        const double whole = width_of(list, ROLE_FORWARD, 0);
+        double sum = 0, end = 0;
+        static const enum role roles[] = {ROLE_FORWARD, ROLE_BACKWARD, ROLE_COMM, ROLE_OPTIMIZER, ROLE_GRID};
+        for (unsigned k = 0; k < G_N_ELEMENTS(roles); k++) {
+            g_autoptr(GArray) all = widths(list, palette_color(roles[k]), 30);
+            for (unsigned n = k == 0; n < all->len; n++)
+                sum += g_array_index(all, double, n);
+        }
+        g_assert_cmpfloat_with_epsilon(sum, whole * (double)d.rows[1].step_ns / (100.0 * MS), 1);
+        for (unsigned k = 0; k < list->items->len; k++)
+            if (item_at(list, k)->kind == ITEM_RECT && item_at(list, k)->x1 < 1280 - 1)
+                end = MAX(end, item_at(list, k)->x1);
+        g_assert_cmpfloat(end, <=, 1280 - 24 + EPSILON);
+        draw_list.cancel(list);
+        digest_end(&d);
+    }
+}
+
+static void test_groups(void)
+{
+    struct digest d;
+    struct figure_options o = {.width = 1280, .height = 720, .normalise = true};
+
+    digest_begin(&d, "two", 32);
+    add_row(&d, "first", "none", true, 10, 40, 0, 45, 5, 0);
+    add_row(&d, "first", "backward", false, 10, 40, 40, 5, 5, 0);
+    add_row(&d, "second", "none", true, 100, 400, 0, 450, 50, 0);
+    add_row(&d, "second", "backward", false, 100, 400, 200, 250, 50, 0);
+    struct draw *list = draw(&figure_breakdown, &(struct figure_input){.digest = &d}, &o);
+    check_figure(list);
+    expect(list, "first");
+    expect(list, "second");
+    expect(list, "1.000");
+    expect(list, "0.600, 40.0 % saved");
+    expect(list, "0.800, 20.0 % saved");
+    expect(list, "DDP, two, 32 ranks: overlap saves 20.0 to 40.0 %");
+    g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_FORWARD, 0), width_of(list, ROLE_FORWARD, 2), EPSILON);
+    draw_list.cancel(list);
+    digest_end(&d);
+}
+
+static void test_memory(void)
+{
+    struct digest d;
+    struct figure_options o = {.width = 1280, .height = 720};
+
+    lecture_digest(&d);
+    struct draw *list = draw(&figure_memory, &(struct figure_input){.digest = &d}, &o);
+    check_figure(list);
+    expect(list, "ranks 0–3");
+    expect(list, "ranks 4–7");
+    expect(list, "weight 418.0 MiB");
+    expect(list, "2591.0 MiB, measured 2625.0 MiB");
+    const double weight = width_of(list, ROLE_FORWARD, 0);
+    g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_BACKWARD, 1), weight, 1);
+    g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_OPTIMIZER, 0), weight * 210 / 418, 1);
+    g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_OPTIMIZER, 1), weight * 274 / 418, 1);
+    unsigned marks = 0;
+    for (unsigned i = 0; i < list->items->len; i++)
+        marks += item_at(list, i)->kind == ITEM_POLYGON;
+    g_assert_cmpuint(marks, ==, 3); /* one in the legend */
+    draw_list.cancel(list);
+    d.n_memory = 0;
+    g_autoptr(GError) error = NULL;
+    g_assert_null(
+        figure_render(&figure_memory, &(struct figure_input){.digest = &d}, &o, &draw_list, &error));
+    g_assert_nonnull(strstr(error->message, "says nothing of memory"));
+    d.n_memory = 9;
+    digest_end(&d);
+}
+
+/* Points lie as high as their times, and where their values are. */
+static void test_sweep(void)
+{
+    struct series s;
+    struct figure_options o = {.width = 1280, .height = 720};
+    GArray *points = g_array_new(FALSE, FALSE, sizeof(struct item));
+
+    buckets_series(&s);
+    struct draw *list = draw(&figure_sweep, &(struct figure_input){.series = &s}, &o);
+    check_figure(list);
+    expect(list, "best: bucket-mb 25, 98.7 ms");
+    expect(list, "bucket-mb (logarithmic, 0 set apart)");
+    expect(list, "400");
+    for (unsigned i = 0; i < list->items->len; i++) {
+        const struct item *m = item_at(list, i);
+        if (m->kind == ITEM_RECT && m->fill == palette_color(ROLE_FORWARD) && m->x1 - m->x0 < 10)
+            g_array_append_val(points, *m);
+    }
+    g_assert_cmpuint(points->len, ==, 8);
+    /* two points fix each axis, the others must lie on it */
+    const struct item *p = (const struct item *)(void *)points->data;
+    const double per_ms = (p[0].y0 - p[4].y0) / (131.2 - 98.7), per_log = (p[6].x0 - p[1].x0) / log(100);
+    g_assert_cmpfloat(per_ms, <, 0);
+    for (unsigned i = 0; i < points->len; i++) {
+        g_assert_cmpfloat_with_epsilon(p[i].y0 - p[0].y0, per_ms * ((double)s.points[i].step_ns / MS - 131.2),
+                                       1);
+        if (i)
+            g_assert_cmpfloat_with_epsilon(p[i].x0 - p[1].x0,
+                                           per_log * log(g_ascii_strtod(s.points[i].values[0], NULL)), 1);
+        else
+            g_assert_cmpfloat(p[0].x0, <, p[1].x0 - 20);
+    }
+    g_array_unref(points);
+    draw_list.cancel(list);
+    series_release(&s);
+}
+
+static void test_sweep_two(void)
+{
+    struct series s;
+    struct figure_options o = {.width = 1280, .height = 720};
+
+    ranks_series(&s);
+    struct draw *list = draw(&figure_sweep, &(struct figure_input){.series = &s}, &o);
+    check_figure(list);
+    expect(list, "none");
+    expect(list, "backward");
+    expect(list, "optimizer");
+    expect(list, "64");
+    draw_list.cancel(list);
+    draw_everywhere(&figure_sweep, &(struct figure_input){.series = &s}, NULL);
+    series_release(&s);
+}
+
+static void test_sweep_words(void)
+{
+    struct series s;
+    struct figure_options o = {.width = 1280, .height = 720};
+
+    words_series(&s);
+    struct draw *list = draw(&figure_sweep, &(struct figure_input){.series = &s}, &o);
+    check_figure(list);
+    expect(list, "ring, backward");
+    expect(list, "107.0 ms, best");
+    expect(list, "131.0 ms, measured");
+    expect(list, "the cluster has no such links");
+    const double ring = width_of(list, ROLE_FORWARD, 0), exposed = width_of(list, ROLE_COMM, 0);
+    g_assert_cmpfloat_with_epsilon(exposed / ring, 60.0 / 101, 0.01);
+    draw_list.cancel(list);
+    draw_everywhere(&figure_sweep, &(struct figure_input){.series = &s}, NULL);
+    series_release(&s);
+}
+
+/* ---- anything */
+
+static int64_t pick(int64_t low, int64_t high) /* log-uniform, 0 now and then */
+{
+    return g_test_rand_int_range(0, 8)
+               ? (int64_t)((double)low * pow((double)high / (double)low, g_test_rand_double()))
+               : 0;
+}
+
+static const char *any_name(void)
+{
+    static char latin[501], hangul[1501];
+    static const char *const names[] = {"backward", "none", "", "\xff\x01\n\xc3", "x", "a name of some words",
+                                        latin,      hangul};
+
+    if (!*latin) {
+        memset(latin, 'x', 500);
+        for (unsigned i = 0; i < 500; i++)
+            strcat(hangul, "순");
+    }
+    return names[g_test_rand_int_range(0, G_N_ELEMENTS(names))];
+}
+
+static void any_digest(struct digest *d)
+{
+    digest_begin(d, any_name(), (uint32_t)g_test_rand_int_range(1, g_test_rand_bit() ? 4 : 80));
+    d->simulated = g_test_rand_bit();
+    const char *group = g_test_rand_bit() ? any_name() : NULL;
+    for (unsigned n = (unsigned)g_test_rand_int_range(1, g_test_rand_bit() ? 5 : 40); n-- > 0;) {
+        group = g_test_rand_int_range(0, 3) ? group : any_name();
+        add_row(d, group, any_name(), g_test_rand_bit(), 1, 1, 1, 1, 1, 1);
+        struct digest_row *r = &d->rows[d->n_rows - 1];
+        const int64_t most = g_test_rand_bit() ? 1000 * (int64_t)MS : INT64_MAX / 2;
+        for (unsigned k = 0; k < PHASES; k++)
+            r->phase_ns[k] = pick(1, most) - 1;
+        r->partition.hidden_comm_ns = pick(1, most);
+        r->partition.exposed_comm_ns = pick(1, most);
+        r->partition.window_ns = pick(1, most);
+        r->step_ns = pick(1, most);
+        r->predicted_step_ns = pick(1, most) - 1;
+    }
+    d->rows[0].step_ns = MAX(1, d->rows[0].step_ns);
+    const char *const names[] = {any_name(), any_name(), any_name(), any_name(), any_name(),
+                                 any_name(), any_name(), any_name(), any_name(), any_name()};
+    add_memory(d, (uint32_t)g_test_rand_int_range(1, 11), names);
+    for (size_t i = 0; i < (size_t)d->n_memory * d->n_ranks; i++)
+        d->memory_bytes[i] = g_test_rand_int_range(0, 9) ? (uint64_t)pick(1, 1000000000) : UINT64_MAX;
+    d->memory_bytes[0]++;
+    if (g_test_rand_bit()) {
+        d->memory_measured = g_new(uint64_t, d->n_ranks);
+        for (uint32_t r = 0; r < d->n_ranks; r++)
+            d->memory_measured[r] = g_test_rand_int_range(0, 9) ? (uint64_t)pick(1, 1000000000) : UINT64_MAX;
+    }
+    if (!d->memory_bytes[0])
+        d->memory_bytes[0] = 1;
+}
+
+static void test_any_digest(void)
+{
+    for (unsigned i = 0; i < 40; i++) {
+        struct digest d;
+        any_digest(&d);
+        const struct figure_input in = {.digest = &d};
+        draw_everywhere(&figure_breakdown, &in, any_name());
+        draw_everywhere(&figure_memory, &in, any_name());
+        digest_end(&d);
+    }
+}
+
+static const char *any_value(unsigned kind)
+{
+    static char text[40];
+    double x = kind == 0   ? g_test_rand_int_range(0, 5)
+               : kind == 1 ? pow(10, g_test_rand_double() * 200 - 100)
+                           : -g_test_rand_double();
+
+    return kind == 3 ? any_name() : g_ascii_formatd(text, sizeof text, "%.6g", x);
+}
+
+static void any_series(struct series *s, uint32_t n)
+{
+    static const char *const axes[] = {"bucket-mb", "overlap", "x"};
+    unsigned kinds[3];
+
+    *s = (struct series){.title = g_test_rand_bit() ? g_strdup(any_name()) : NULL, .axes = g_new0(char *, 4)};
+    s->n_axes = (uint32_t)g_test_rand_int_range(1, 4);
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        s->axes[i] = g_strdup(g_test_rand_int_range(0, 4) ? axes[i] : any_name());
+        kinds[i] = (unsigned)g_test_rand_int_range(0, 4);
+    }
+    s->n_points = n;
+    s->points = g_new0(struct series_point, n);
+    const int64_t most = g_test_rand_bit() ? 100 * (int64_t)MS : INT64_MAX / 2;
+    for (uint32_t i = 0; i < n; i++) {
+        struct series_point *p = &s->points[i];
+        *p = (struct series_point){
+            .measured = g_test_rand_bit(), .step_ns = pick(1, most), .exposed_ns = pick(1, most)};
+        p->predicted_ns = pick(1, most) - 1;
+        p->values = g_new0(char *, s->n_axes + 1);
+        for (uint32_t a = 0; a < s->n_axes; a++)
+            p->values[a] = g_strdup(any_value(kinds[a]));
+        p->why_not = i && !g_test_rand_int_range(0, 5) ? g_strdup(any_name()) : NULL;
+    }
+    series_find_best(s);
+}
+
+static void test_any_series(void)
+{
+    for (unsigned i = 0; i < 80; i++) {
+        struct series s;
+        any_series(&s, i == 7 ? 1000 : (uint32_t)g_test_rand_int_range(1, i % 3 ? 12 : 60));
+        draw_everywhere(&figure_sweep, &(struct figure_input){.series = &s}, any_name());
+        series_release(&s);
+    }
+}
+
+/* What is not there is refused with a reason. */
+static void test_lacking(void)
+{
+    struct figure_options o = {.width = 1280, .height = 720};
+    struct digest d;
+    struct series s;
+
+    digest_begin(&d, "m", 1);
+    series_begin(&s, NULL, "x");
+    series_find_best(&s);
+    const struct {
+        const struct figure *figure;
+        struct figure_input in;
+        const char *why;
+    } cases[] = {
+        {&figure_timeline, {.digest = &d}, "figure timeline needs a trace; a report has no spans"},
+        {&figure_timeline, {.series = &s}, "figure timeline needs a trace; a sweep has none"},
+        {&figure_breakdown, {.series = &s}, "figure breakdown needs a run or a report"},
+        {&figure_breakdown, {.digest = &d}, "no step of the report takes time"},
+        {&figure_memory, {.series = &s}, "figure memory needs a run or a report"},
+        {&figure_memory, {.digest = &d}, "says nothing of memory"},
+        {&figure_sweep, {.digest = &d}, "figure sweep needs a sweep"},
+        {&figure_sweep, {.series = &s}, "no point of the sweep has numbers"},
+    };
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        g_assert_null(figure_render(cases[i].figure, &cases[i].in, &o, &draw_list, &error));
+        if (!strstr(error->message, cases[i].why))
+            g_error("'%s' does not say '%s'", error->message, cases[i].why);
+    }
+    series_release(&s);
+    digest_end(&d);
+}
+
+int main(int argc, char **argv)
+{
+    tap_init(&argc, &argv);
+    g_test_add_func("/figures/breakdown", test_breakdown);
+    g_test_add_func("/figures/breakdown/sums", test_breakdown_sums);
+    g_test_add_func("/figures/breakdown/groups", test_groups);
+    g_test_add_func("/figures/memory", test_memory);
+    g_test_add_func("/figures/sweep", test_sweep);
+    g_test_add_func("/figures/sweep/two-options", test_sweep_two);
+    g_test_add_func("/figures/sweep/words", test_sweep_words);
+    g_test_add_func("/figures/lacking", test_lacking);
+    g_test_add_func("/figures/any-report", test_any_digest);
+    g_test_add_func("/figures/any-sweep", test_any_series);
+    return g_test_run();
+}

@@ -1,0 +1,262 @@
+/* The memory of every rank at its peak as a stacked bar, and what was measured. */
+#include "viz/figure.h"
+
+#include <string.h>
+
+#include "viz/frame.h"
+#include "viz/layout.h"
+
+#define MARK     8.0
+#define MIN_PLOT 120.0
+
+/* Consecutive ranks that have the same. */
+struct row {
+    uint32_t first, last;
+    double peak, measured; /* bytes; measured < 0: unknown */
+    char *name, *beside;
+};
+
+struct scene {
+    struct frame frame;
+    const struct digest *digest;
+    struct scale scale;
+    struct unit unit;
+    struct row *rows;
+    uint32_t n;
+    struct frame_rows place;
+    double most;
+};
+
+/* Lighter the second time. */
+static uint32_t category_color(uint32_t i)
+{
+    static const enum role roles[] = {ROLE_FORWARD,   ROLE_BACKWARD, ROLE_COMM,  ROLE_LOSS,
+                                      ROLE_OPTIMIZER, ROLE_PACK,     ROLE_INPUT, ROLE_MUTED};
+    const uint32_t color = palette_color(roles[i % G_N_ELEMENTS(roles)]);
+
+    return i / G_N_ELEMENTS(roles) % 2 ? palette_tint(color, 0.5) : color;
+}
+
+static const uint64_t *bytes_of(const struct digest *d, uint32_t rank)
+{
+    return &d->memory_bytes[(size_t)rank * d->n_memory];
+}
+
+static bool same(const struct digest *d, uint32_t a, uint32_t b)
+{
+    return !memcmp(bytes_of(d, a), bytes_of(d, b), d->n_memory * sizeof *d->memory_bytes) &&
+           (!d->memory_measured || d->memory_measured[a] == d->memory_measured[b]);
+}
+
+static void collect(struct scene *s)
+{
+    const struct digest *d = s->digest;
+
+    s->rows = g_new0(struct row, d->n_ranks);
+    for (uint32_t rank = 0; rank < d->n_ranks; rank++) {
+        if (s->n && same(d, rank, s->rows[s->n - 1].last)) {
+            s->rows[s->n - 1].last = rank;
+            continue;
+        }
+        struct row *r = &s->rows[s->n++];
+        *r = (struct row){.first = rank, .last = rank, .measured = -1};
+        for (uint32_t i = 0; i < d->n_memory; i++)
+            r->peak += (double)bytes_of(d, rank)[i];
+        if (d->memory_measured)
+            r->measured = (double)d->memory_measured[rank];
+        s->most = MAX(s->most, MAX(r->peak, r->measured));
+    }
+}
+
+static const char *bytes_text(double bytes, char text[static 32])
+{
+    return format_bytes(bytes >= 0x1p64 ? UINT64_MAX : (uint64_t)bytes, text);
+}
+
+static void name_rows(struct scene *s)
+{
+    char peak[32], measured[32];
+
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct row *r = &s->rows[i];
+        bytes_text(r->peak, peak);
+        r->name = r->first == r->last ? g_strdup_printf("rank %u", r->first)
+                                      : g_strdup_printf("ranks %u–%u", r->first, r->last);
+        r->beside = r->measured < 0
+                        ? g_strdup(peak)
+                        : g_strdup_printf("%s, measured %s", peak, bytes_text(r->measured, measured));
+    }
+}
+
+/* ---- what stands where */
+
+static void place_columns(struct scene *s)
+{
+    const struct pen *pen = &s->frame.pen;
+    double gutter = 0;
+
+    s->unit = unit_of_bytes(s->most);
+    for (uint32_t i = 0; i < s->n; i++)
+        gutter = MAX(gutter, pen_width(pen, &frame_strong_font, s->rows[i].name));
+    s->scale =
+        (struct scale){0, s->most / s->unit.size, s->frame.x0 + gutter + 2 * FRAME_AIR, s->frame.x1, false};
+    double end = s->scale.at1;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct row *r = &s->rows[i];
+        const double room =
+            s->frame.x1 - s->scale.at0 - FRAME_AIR - 1 - pen_width(pen, &frame_strong_font, r->beside);
+        if (r->peak > 0)
+            end = MIN(end, s->scale.at0 + MAX(room, MIN_PLOT) * s->most / r->peak);
+    }
+    s->scale.at1 = end;
+}
+
+/* ---- paint */
+
+static void paint_bar(const struct scene *s, const struct row *r, double y)
+{
+    const uint64_t *bytes = bytes_of(s->digest, r->first);
+    double at = 0;
+
+    for (uint32_t i = 0; i < s->digest->n_memory; i++) {
+        char whole[32], number[32];
+        const double x0 = scale_at(&s->scale, at / s->unit.size);
+        at += (double)bytes[i];
+        g_autofree char *name = pen_one_line(s->digest->memory_names[i]);
+        g_autofree char *named = g_strdup_printf("%s %s", name, format_bytes(bytes[i], whole));
+        g_strlcpy(number, whole, sizeof number);
+        number[strcspn(number, " ")] = '\0';
+        const char *const texts[] = {named, whole, number};
+        frame_bar(&s->frame, x0, scale_at(&s->scale, at / s->unit.size), y, s->place.bar, category_color(i),
+                  false, bytes[i] ? 3 : 0, texts);
+    }
+}
+
+static void paint_row(const struct scene *s, const struct row *r, double y)
+{
+    const struct frame *f = &s->frame;
+    const double end = scale_at(&s->scale, r->peak / s->unit.size);
+    g_autofree char *beside = pen_ellipsize(&f->pen, &frame_strong_font, r->beside, f->x1 - end - FRAME_AIR);
+
+    frame_text(f, f->x0, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
+    paint_bar(s, r, y);
+    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, beside);
+    if (r->measured >= 0)
+        pen_mark(&f->pen, scale_at(&s->scale, r->measured / s->unit.size), y - MARK, MARK,
+                 palette_color(ROLE_INK));
+}
+
+static void paint_rows(const struct scene *s)
+{
+    const struct frame *f = &s->frame;
+    double y = s->place.top;
+
+    for (uint32_t i = 0; i < s->place.shown; i++, y += MARK + s->place.bar + s->place.gap)
+        paint_row(s, &s->rows[i], y + MARK);
+    if (s->place.shown < s->n) {
+        const struct row *last = &s->rows[s->place.shown - 1];
+        g_autofree char *text =
+            g_strdup_printf("ranks 0–%u of %u shown; use a higher canvas", last->last, s->digest->n_ranks);
+        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
+    }
+}
+
+static bool anybody_has(const struct digest *d, uint32_t category)
+{
+    for (uint32_t rank = 0; rank < d->n_ranks; rank++)
+        if (bytes_of(d, rank)[category])
+            return true;
+    return false;
+}
+
+static void paint_legend(struct scene *s)
+{
+    const struct digest *d = s->digest;
+    g_autofree struct legend_entry *entries = g_new(struct legend_entry, d->n_memory + 1);
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < d->n_memory; i++) {
+        if (!anybody_has(d, i))
+            continue;
+        g_ptr_array_add(names, pen_one_line(d->memory_names[i]));
+        entries[n++] =
+            (struct legend_entry){g_ptr_array_index(names, names->len - 1), category_color(i), false};
+    }
+    if (d->memory_measured)
+        entries[n++] = (struct legend_entry){"measured", palette_color(ROLE_INK), .mark = true};
+    frame_legend(&s->frame, n, entries);
+}
+
+static bool drawable(const struct figure_input *in, GError **error)
+{
+    const struct digest *d = in->digest;
+    const char *why = !d                            ? "needs a run or a report; a sweep has only totals"
+                      : !d->n_memory || !d->n_ranks ? "has nothing to draw: the report says nothing of memory"
+                                                    : NULL;
+
+    if (why)
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure memory %s", why);
+    return !why;
+}
+
+static void message(const struct scene *s, char text[static 96])
+{
+    char number[32];
+
+    g_snprintf(text, 96, "up to %s a rank at the peak", bytes_text(s->most, number));
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->rows[i].measured >= 0)
+            g_snprintf(text, 96, "up to %s a rank, planned or measured", number);
+}
+
+static bool paint(struct scene *s, const struct figure_options *o, GError **error)
+{
+    paint_legend(s);
+    s->place = (struct frame_rows){.n = s->n, .around = MARK};
+    if (!frame_divide(&s->frame, &s->place)) {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                    "figure memory: %.0f x %.0f px leave no room for a bar; use a higher canvas", o->width,
+                    o->height);
+        return false;
+    }
+    place_columns(s);
+    frame_axis(&s->frame, &s->scale, s->unit.name, s->place.top, s->place.axis);
+    paint_rows(s);
+    return true;
+}
+
+static bool draw_memory(const struct figure_input *in, const struct figure_options *o,
+                        const struct draw_ops *ops, struct draw *draw, GError **error)
+{
+    struct scene s = {.digest = in->digest};
+    char what[96];
+
+    if (!drawable(in, error))
+        return false;
+    collect(&s);
+    bool ok = s.most > 0;
+    if (ok) {
+        message(&s, what);
+        name_rows(&s);
+        g_autofree char *title = frame_headline(in->digest, what),
+                        *origin = frame_origin(in->digest, o->caption);
+        s.frame = frame_begin(ops, draw, o, title, what, origin);
+        ok = paint(&s, o, error);
+    } else {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                    "figure memory has nothing to draw: no rank of the report has a byte");
+    }
+    for (uint32_t i = 0; i < s.n; i++) {
+        g_free(s.rows[i].name);
+        g_free(s.rows[i].beside);
+    }
+    g_free(s.rows);
+    return ok;
+}
+
+const struct figure figure_memory = {
+    .name = "memory",
+    .summary = "the peak of every rank by what it holds, beside what was measured",
+    .draw = draw_memory,
+};

@@ -1,0 +1,129 @@
+#include "viz/sweep-bars.h"
+
+#include <string.h>
+
+#include "viz/layout.h"
+
+#define MAX_NAME 220.0
+#define MIN_PLOT 120.0
+
+struct row {
+    const struct series_point *point;
+    char *name, *beside;
+};
+
+struct scene {
+    struct frame *frame;
+    struct row *rows;
+    uint32_t n;
+    struct frame_rows place;
+    struct unit unit;
+    struct scale scale;
+    double most;
+};
+
+static void collect(struct scene *s, const struct series *series)
+{
+    const struct pen *pen = &s->frame->pen;
+    char number[32];
+
+    s->rows = g_new0(struct row, series->n_points);
+    for (uint32_t i = 0; i < series->n_points; i++) {
+        const struct series_point *p = &series->points[i];
+        struct row *r = &s->rows[s->n++];
+        g_autofree char *values = g_strjoinv(", ", p->values);
+        g_autofree char *why = p->why_not ? pen_one_line(p->why_not) : NULL;
+        r->point = p;
+        r->name = pen_ellipsize(pen, &frame_strong_font, values, MAX_NAME);
+        r->beside = why ? g_steal_pointer(&why)
+                        : g_strconcat(format_duration(p->step_ns, number), p->measured ? ", measured" : "",
+                                      i == series->best ? ", best" : "", NULL);
+        if (!p->why_not)
+            s->most = MAX(s->most, (double)p->step_ns);
+    }
+}
+
+static double length_of(const struct row *r)
+{
+    return r->point->why_not ? 0 : (double)MAX(r->point->step_ns, 0);
+}
+
+static void place_columns(struct scene *s)
+{
+    const struct frame *f = s->frame;
+    double gutter = 0;
+
+    s->most = MAX(s->most, 1);
+    s->unit = unit_of_time(s->most);
+    for (uint32_t i = 0; i < s->place.shown; i++)
+        gutter = MAX(gutter, pen_width(&f->pen, &frame_strong_font, s->rows[i].name));
+    s->scale =
+        (struct scale){0, s->most / s->unit.size, f->x0 + MAX(gutter, 30) + 2 * FRAME_AIR, f->x1, false};
+    double end = s->scale.at1;
+    for (uint32_t i = 0; i < s->place.shown; i++) {
+        const double room =
+            f->x1 - s->scale.at0 - FRAME_AIR - 1 - pen_width(&f->pen, &frame_strong_font, s->rows[i].beside);
+        if (length_of(&s->rows[i]) > 0)
+            end = MIN(end, s->scale.at0 + MAX(room, MIN_PLOT) * s->most / length_of(&s->rows[i]));
+    }
+    s->scale.at1 = end;
+}
+
+/* The exposed part is at the end of the bar. */
+static void paint_row(const struct scene *s, const struct row *r, double y)
+{
+    const struct frame *f = s->frame;
+    const struct series_point *p = r->point;
+    const double step = length_of(r), exposed = p->why_not ? 0 : CLAMP((double)p->exposed_ns, 0, step);
+    const double hidden_x = scale_at(&s->scale, (step - exposed) / s->unit.size),
+                 end = scale_at(&s->scale, step / s->unit.size);
+    char number[32];
+    const char *const texts[] = {format_duration((int64_t)exposed, number)};
+    g_autofree char *beside = pen_ellipsize(&f->pen, &frame_strong_font, r->beside, f->x1 - end - FRAME_AIR);
+
+    frame_text(f, f->x0, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
+    frame_bar(f, s->scale.at0, hidden_x, y, s->place.bar, palette_color(ROLE_FORWARD), false, 0, NULL);
+    frame_bar(f, hidden_x, end, y, s->place.bar, palette_color(ROLE_COMM), true, exposed > 0, texts);
+    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT,
+               p->why_not ? ROLE_MUTED : ROLE_INK, beside);
+}
+
+static void paint(const struct scene *s)
+{
+    const struct frame *f = s->frame;
+    double y = s->place.top;
+
+    frame_axis(f, &s->scale, s->unit.name, s->place.top, s->place.axis);
+    for (uint32_t i = 0; i < s->place.shown; i++, y += s->place.bar + s->place.gap)
+        paint_row(s, &s->rows[i], y);
+    if (s->place.shown < s->n) {
+        g_autofree char *text =
+            g_strdup_printf("%u of %u points shown; use a higher canvas", s->place.shown, s->n);
+        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
+    }
+}
+
+bool sweep_bars(struct frame *f, const struct series *series, GError **error)
+{
+    const struct legend_entry entries[] = {{"step", palette_color(ROLE_FORWARD), false},
+                                           {"of it, exposed communication", palette_color(ROLE_COMM), true}};
+    struct scene s = {.frame = f};
+
+    frame_legend(f, G_N_ELEMENTS(entries), entries);
+    collect(&s, series);
+    s.place = (struct frame_rows){.n = s.n};
+    const bool ok = frame_divide(f, &s.place);
+    if (ok) {
+        place_columns(&s);
+        paint(&s);
+    } else {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure sweep: %s",
+                    "the canvas leaves no room for a bar; use a higher one");
+    }
+    for (uint32_t i = 0; i < s.n; i++) {
+        g_free(s.rows[i].name);
+        g_free(s.rows[i].beside);
+    }
+    g_free(s.rows);
+    return ok;
+}

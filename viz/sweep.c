@@ -1,0 +1,420 @@
+/* What a sweep found: the step's time over an option, a curve for every choice of the others; or bars. */
+#include "viz/figure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "viz/curves.h"
+#include "viz/frame.h"
+#include "viz/layout.h"
+#include "viz/sweep-bars.h"
+
+#define TITLE_LINE 20.0 /* what the axis upwards counts */
+#define BEST_LINE  24.0
+#define TICK_LINE  24.0
+#define NAME_LINE  20.0 /* the option below its values */
+#define NAME_APART 17.0 /* of names at the ends of curves */
+#define MAX_NAME   180.0
+#define TICK_GAP   60.0
+#define TICK_APART 14.0 /* between values of the option */
+#define POINT      7.0
+#define MARKED     80 /* more points than that on a curve are too dense for marks */
+#define HEADROOM   1.08
+
+/* Of those that stand out on white; further curves are dashed. */
+static const enum role curve_roles[] = {ROLE_FORWARD, ROLE_BACKWARD, ROLE_OPTIMIZER, ROLE_COMM,
+                                        ROLE_LOSS,    ROLE_PACK,     ROLE_MUTED};
+#define CURVE_COLORS G_N_ELEMENTS(curve_roles)
+
+static uint32_t curve_color(uint32_t i)
+{
+    return palette_color(curve_roles[i % CURVE_COLORS]);
+}
+
+/* The name of a curve, beside its last point. */
+struct label {
+    uint32_t curve;
+    double y, wanted;
+    char *text;
+};
+
+struct scene {
+    struct frame frame;
+    const struct series *series;
+    struct curves curves;
+    struct unit unit;
+    struct scale x, y;
+    double title_y, best_y;
+    struct label *labels;
+    uint32_t n_labels;
+    bool alone; /* one curve: what is exposed is shown too */
+};
+
+static const struct series_point *point_of(const struct scene *s, uint32_t curve, guint i)
+{
+    return &s->series->points[g_array_index(s->curves.curves[curve].points, uint32_t, i)];
+}
+
+static double x_of(const struct scene *s, uint32_t curve, guint i)
+{
+    return curves_at(&s->curves, &s->x,
+                     s->curves.at[g_array_index(s->curves.curves[curve].points, uint32_t, i)]);
+}
+
+static double y_of(const struct scene *s, int64_t ns)
+{
+    return scale_at(&s->y, (double)MAX(ns, 0) / s->unit.size);
+}
+
+static guint length(const struct scene *s, uint32_t curve)
+{
+    return s->curves.curves[curve].points->len;
+}
+
+/* ---- what stands where */
+
+static void scale_times(struct scene *s)
+{
+    double most = 1;
+
+    for (uint32_t i = 0; i < s->series->n_points; i++) {
+        const struct series_point *p = &s->series->points[i];
+        if (!p->why_not)
+            most = MAX(most, MAX((double)p->step_ns, s->alone ? (double)p->predicted_ns : 0));
+    }
+    s->unit = unit_of_time(most);
+    s->y = (struct scale){0, most / s->unit.size * HEADROOM, s->frame.y1 - TICK_LINE - NAME_LINE,
+                          s->frame.y0 + TITLE_LINE + BEST_LINE, false};
+    s->title_y = s->frame.y0 + TITLE_LINE / 2;
+    s->best_y = s->frame.y0 + TITLE_LINE + BEST_LINE / 2 - 3;
+}
+
+static double gutter_width(const struct scene *s)
+{
+    const double step = scale_step(&s->y, TICK_GAP);
+    char text[32];
+
+    return MAX(40,
+               pen_width(&s->frame.pen, &frame_text_font, scale_text(s->y.high, step, text)) + 2 * FRAME_AIR);
+}
+
+static int by_wanted(const void *a, const void *b)
+{
+    const struct label *x = a, *y = b;
+
+    if (x->wanted != y->wanted)
+        return x->wanted < y->wanted ? -1 : 1;
+    return (x->curve > y->curve) - (x->curve < y->curve);
+}
+
+/* Names that stand apart, each as near to its curve as the others let it: down where it must, then up from
+ * the end. */
+static void spread_labels(struct scene *s)
+{
+    const double top = s->y.at1 + NAME_APART / 2, bottom = s->y.at0 - NAME_APART / 2;
+    const uint32_t fit = (uint32_t)((bottom - top) / NAME_APART) + 1;
+
+    qsort(s->labels, s->n_labels, sizeof *s->labels, by_wanted);
+    while (s->n_labels > fit)
+        g_free(s->labels[--s->n_labels].text);
+    double least = top;
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        s->labels[i].y = MAX(s->labels[i].wanted, least);
+        least = s->labels[i].y + NAME_APART;
+    }
+    double most = bottom;
+    for (uint32_t i = s->n_labels; i-- > 0; most = s->labels[i].y - NAME_APART)
+        s->labels[i].y = MIN(s->labels[i].y, most);
+}
+
+static double make_labels(struct scene *s)
+{
+    double wide = 0;
+
+    s->labels = g_new0(struct label, s->curves.n);
+    for (uint32_t k = 0; k < s->curves.n && !s->alone; k++) {
+        struct label *l = &s->labels[s->n_labels++];
+        l->curve = k;
+        l->text = pen_ellipsize(&s->frame.pen, &frame_text_font, s->curves.curves[k].name, MAX_NAME);
+        l->wanted = y_of(s, point_of(s, k, length(s, k) - 1)->step_ns);
+        wide = MAX(wide, pen_width(&s->frame.pen, &frame_text_font, l->text));
+    }
+    spread_labels(s);
+    return wide;
+}
+
+/* ---- paint */
+
+static void paint_y_axis(const struct scene *s)
+{
+    const struct frame *f = &s->frame;
+    const double step = scale_step(&s->y, TICK_GAP);
+    g_autofree char *title = g_strdup_printf("time of a step, %s", s->unit.name);
+
+    for (unsigned i = 0; i * step <= s->y.high; i++) {
+        char text[32];
+        const double y = scale_at(&s->y, i * step);
+        pen_line(&f->pen, s->x.at0, y, s->x.at1, y, palette_color(ROLE_GRID), 1, false);
+        frame_text(f, s->x.at0 - FRAME_AIR, y, &frame_text_font, ALIGN_RIGHT, ROLE_MUTED,
+                   scale_text(i * step, step, text));
+    }
+    frame_text(f, f->x0, s->title_y, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, title);
+}
+
+/* A value of the option at its place, if no value before it stands there. */
+static void paint_tick(const struct scene *s, const char *value, double x, double *clear_from)
+{
+    const struct frame *f = &s->frame;
+    g_autofree char *text = pen_ellipsize(&f->pen, &frame_text_font, value, MAX_NAME);
+    const double half = pen_width(&f->pen, &frame_text_font, text) / 2,
+                 middle = MIN(x, f->pen.width - half - 2);
+
+    if (middle - half < *clear_from)
+        return;
+    pen_line(&f->pen, x, s->y.at0, x, s->y.at0 + 5, palette_color(ROLE_MUTED), 1, false);
+    frame_text(f, middle, s->y.at0 + TICK_LINE / 2 + 3, &frame_text_font, ALIGN_CENTER, ROLE_MUTED, text);
+    *clear_from = middle + half + TICK_APART;
+}
+
+static gint by_at(gconstpointer a, gconstpointer b, gpointer data)
+{
+    const double *at = data, x = at[*(const uint32_t *)a], y = at[*(const uint32_t *)b];
+
+    return (x > y) - (x < y);
+}
+
+/* The swept values themselves, and a mark at those without numbers. */
+static void paint_x_axis(const struct scene *s)
+{
+    const struct frame *f = &s->frame;
+    const struct curves *c = &s->curves;
+    g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    double clear_from = 0, before = -INFINITY;
+
+    for (uint32_t i = 0; i < s->series->n_points; i++)
+        g_array_append_val(order, i);
+    g_array_sort_with_data(order, by_at, c->at);
+    pen_line(&f->pen, s->x.at0, s->y.at0, s->x.at1, s->y.at0, palette_color(ROLE_MUTED), 1, false);
+    for (guint i = 0; i < order->len; i++) {
+        const uint32_t k = g_array_index(order, uint32_t, i);
+        const double x = curves_at(c, &s->x, c->at[k]);
+        if (s->series->points[k].why_not)
+            pen_mark(&f->pen, x, s->y.at0 - POINT, POINT, palette_color(ROLE_MUTED));
+        if (x > before)
+            paint_tick(s, s->series->points[k].values[c->axis], x, &clear_from);
+        before = x;
+    }
+    g_autofree char *title = g_strconcat(s->series->axes[c->axis],
+                                         !c->log      ? ""
+                                         : c->low > 0 ? " (logarithmic)"
+                                                      : " (logarithmic, 0 set apart)",
+                                         NULL);
+    g_autofree char *shown = pen_ellipsize(&f->pen, &frame_text_font, title, f->x1 - f->x0);
+    frame_text(f, (f->x0 + f->x1) / 2, s->y.at0 + TICK_LINE + NAME_LINE / 2, &frame_text_font, ALIGN_CENTER,
+               ROLE_INK, shown);
+}
+
+/* Under the only curve: what of the step is exposed communication. */
+static void paint_exposed(const struct scene *s)
+{
+    const guint n = length(s, 0);
+    g_autofree double *xy = g_new(double, 2 * ((gsize)n + 2));
+
+    for (guint i = 0; i < n; i++) {
+        xy[2 * i] = x_of(s, 0, i);
+        xy[2 * i + 1] = y_of(s, point_of(s, 0, i)->exposed_ns);
+    }
+    xy[2 * n] = xy[2 * (n - 1)];
+    xy[2 * n + 2] = xy[0];
+    xy[2 * n + 1] = xy[2 * n + 3] = s->y.at0;
+    if (n > 1)
+        pen_polygon(&s->frame.pen, n + 2, xy, palette_color(ROLE_COMM));
+}
+
+/* Full where it was run, hollow where it was simulated. */
+static void paint_point(const struct scene *s, double x, double y, uint32_t color, bool measured)
+{
+    const double half = POINT / 2, hole = half - 2;
+
+    pen_box(&s->frame.pen, x - half, y - half, POINT, POINT, color);
+    if (!measured)
+        pen_box(&s->frame.pen, x - hole, y - hole, 2 * hole, 2 * hole, palette_color(ROLE_BACKGROUND));
+}
+
+static void paint_curve(const struct scene *s, uint32_t k)
+{
+    const struct pen *p = &s->frame.pen;
+    const uint32_t color = curve_color(k);
+
+    for (guint i = 0; i + 1 < length(s, k); i++)
+        pen_line(p, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), x_of(s, k, i + 1),
+                 y_of(s, point_of(s, k, i + 1)->step_ns), color, 2.5, k >= CURVE_COLORS);
+    for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++)
+        paint_point(s, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), color,
+                    point_of(s, k, i)->measured);
+}
+
+/* What the simulator expected of the points that were run. */
+static void paint_predicted(const struct scene *s)
+{
+    const struct pen *p = &s->frame.pen;
+    const uint32_t color = palette_color(ROLE_MUTED);
+
+    for (guint i = 0; i < length(s, 0) && length(s, 0) <= MARKED; i++) {
+        const double x = x_of(s, 0, i), y = y_of(s, point_of(s, 0, i)->predicted_ns);
+        if (point_of(s, 0, i)->predicted_ns >= 0)
+            pen_line(p, x - POINT, y, x + POINT, y, color, 1.5, false);
+    }
+    for (guint i = 0; i + 1 < length(s, 0); i++) {
+        const int64_t from_ns = point_of(s, 0, i)->predicted_ns, to_ns = point_of(s, 0, i + 1)->predicted_ns;
+        if (from_ns >= 0 && to_ns >= 0)
+            pen_line(p, x_of(s, 0, i), y_of(s, from_ns), x_of(s, 0, i + 1), y_of(s, to_ns), color, 1.5, true);
+    }
+}
+
+static void paint_labels(const struct scene *s)
+{
+    const double x = s->x.at1 + POINT + FRAME_AIR;
+
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        const struct label *l = &s->labels[i];
+        const uint32_t color = curve_color(l->curve);
+        pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1, l->curve >= CURVE_COLORS);
+        pen_box(&s->frame.pen, x, l->y - POINT / 2, POINT, POINT, color);
+        frame_text(&s->frame, x + POINT + 4, l->y, &frame_text_font, ALIGN_LEFT, ROLE_INK, l->text);
+    }
+}
+
+/* A pole down to the best point, and above it what it is. */
+static void paint_best(const struct scene *s)
+{
+    const struct frame *f = &s->frame;
+    const struct series_point *best = &s->series->points[s->series->best];
+    const double x = curves_at(&s->curves, &s->x, s->curves.at[s->series->best]), y = y_of(s, best->step_ns);
+    char number[32];
+    g_autofree char *values = series_place(s->series, s->series->best);
+    g_autofree char *whole = g_strdup_printf("best: %s, %s", values, format_duration(best->step_ns, number));
+    g_autofree char *text = pen_ellipsize(&f->pen, &frame_strong_font, whole, f->x1 - f->x0);
+    const double half = pen_width(&f->pen, &frame_strong_font, text) / 2;
+
+    pen_line(&f->pen, x, s->best_y + 10, x, y - POINT, palette_color(ROLE_INK), 1.5, true);
+    pen_mark(&f->pen, x, y - POINT / 2 - 1.5 * POINT, 1.5 * POINT, palette_color(ROLE_INK));
+    frame_text(f, CLAMP(x, f->x0 + half, f->x1 - half), s->best_y, &frame_strong_font, ALIGN_CENTER, ROLE_INK,
+               text);
+}
+
+static void paint_legend(struct scene *s)
+{
+    struct legend_entry entries[5];
+    bool measured = false, simulated = false, predicted = false, failed = false;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < s->series->n_points; i++) {
+        const struct series_point *p = &s->series->points[i];
+        measured |= !p->why_not && p->measured;
+        simulated |= !p->why_not && !p->measured;
+        predicted |= !p->why_not && p->predicted_ns >= 0;
+        failed |= p->why_not != NULL;
+    }
+    if (s->alone) {
+        entries[n++] = (struct legend_entry){"step", curve_color(0), false};
+        entries[n++] = (struct legend_entry){"of it, exposed communication", palette_color(ROLE_COMM), false};
+        if (predicted)
+            entries[n++] = (struct legend_entry){"predicted (thin)", palette_color(ROLE_MUTED), false};
+    }
+    if (measured && simulated)
+        entries[n++] =
+            (struct legend_entry){"full points: measured, hollow: simulated", palette_color(ROLE_INK), false};
+    if (failed)
+        entries[n++] = (struct legend_entry){"no numbers", palette_color(ROLE_MUTED), .mark = true};
+    if (n)
+        frame_legend(&s->frame, n, entries);
+}
+
+static void paint(struct scene *s)
+{
+    paint_legend(s);
+    scale_times(s);
+    const double gutter = gutter_width(s), wide = make_labels(s);
+    s->x = curves_scale(&s->curves, s->frame.x0 + gutter,
+                        s->frame.x1 - (s->n_labels ? wide + 2 * POINT + FRAME_AIR + 4 : 2 * FRAME_AIR));
+    paint_y_axis(s);
+    if (s->alone)
+        paint_exposed(s);
+    paint_x_axis(s);
+    for (uint32_t k = 0; k < s->curves.n; k++)
+        paint_curve(s, k);
+    if (s->alone)
+        paint_predicted(s);
+    paint_labels(s);
+    paint_best(s);
+}
+
+/* ---- what is said */
+
+static char *headline(const struct series *s, char brief[static 96])
+{
+    char number[32];
+    g_autofree char *values = series_place(s, s->best);
+
+    g_snprintf(brief, 96, "best step %s", format_duration(s->points[s->best].step_ns, number));
+    return g_strdup_printf("%s: %s at %s", s->title ? s->title : "sweep", brief, values);
+}
+
+static char *caption(const struct series *s, const char *extra)
+{
+    GString *text = g_string_new(s->title ? s->title : "a sweep");
+    uint32_t failed = 0, first = 0;
+
+    for (uint32_t i = s->n_points; i-- > 0;)
+        if (s->points[i].why_not) {
+            failed++;
+            first = i;
+        }
+    g_string_append_printf(text, " · %u point%s", s->n_points, s->n_points == 1 ? "" : "s");
+    if (failed) {
+        g_autofree char *values = series_place(s, first);
+        g_string_append_printf(text, " · %u of them without numbers: at %s %s", failed, values,
+                               s->points[first].why_not);
+    }
+    if (extra && *extra)
+        g_string_append_printf(text, " · %s", extra);
+    return g_string_free(text, FALSE);
+}
+
+static bool drawable(const struct series *s, GError **error)
+{
+    if (s && s->best < s->n_points)
+        return true;
+    g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure sweep %s",
+                !s ? "needs a sweep; a run or a report has one point"
+                   : "has nothing to draw: no point of the sweep has numbers");
+    return false;
+}
+
+static bool draw_sweep(const struct figure_input *in, const struct figure_options *o,
+                       const struct draw_ops *ops, struct draw *draw, GError **error)
+{
+    struct scene s = {.series = in->series};
+    char brief[96];
+
+    if (!drawable(in->series, error))
+        return false;
+    g_autofree char *title = headline(in->series, brief), *origin = caption(in->series, o->caption);
+    s.frame = frame_begin(ops, draw, o, title, brief, origin);
+    if (!curves_make(&s.curves, in->series))
+        return sweep_bars(&s.frame, in->series, error);
+    s.alone = s.curves.n == 1;
+    paint(&s);
+    for (uint32_t i = 0; i < s.n_labels; i++)
+        g_free(s.labels[i].text);
+    g_free(s.labels);
+    curves_release(&s.curves);
+    return true;
+}
+
+const struct figure figure_sweep = {
+    .name = "sweep",
+    .summary = "the time of a step over an option, the best point marked",
+    .draw = draw_sweep,
+};
