@@ -176,6 +176,29 @@ static void test_all_fields(void)
     model_free(read);
 }
 
+/* Members of an object may stand in any order: here ops before what they name, and the schema last. */
+static void test_any_order(void)
+{
+    struct model *model = tiny(DTYPE_F32), *read;
+    struct shape shape = {
+        .model = model, .ranks = 2, .batch = 4, .algo = ALLREDUCE_RING, .bucket_bytes = 600};
+    struct plan plan, again;
+    make(&mode_ddp, &shape, &plan);
+    g_autofree char *text = written(&plan);
+    const char *buckets = strstr(text, "\"buckets\""), *ops = strstr(text, "\"ops\""),
+               *end = strrchr(text, '}');
+    g_autofree char *turned = g_strdup_printf("{%.*s,%.*s%.*s", (int)(end - ops), ops, (int)(ops - buckets),
+                                              buckets, (int)(buckets - text - 1), text + 1);
+    *strrchr(turned, ',') = '}';
+    read_back(turned, &again, &read);
+    g_autofree char *twice = written(&again);
+    g_assert_cmpstr(text, ==, twice);
+    plan_release(&plan);
+    plan_release(&again);
+    model_free(model);
+    model_free(read);
+}
+
 /* --- how it runs */
 
 static void simulate(const struct plan *plan, const struct cost_model *costs, GString *out)
@@ -572,6 +595,7 @@ int main(int argc, char **argv)
     tap_init(&argc, &argv);
     g_test_add_func("/plan-io/round-trip", test_round_trip);
     g_test_add_func("/plan-io/all-fields", test_all_fields);
+    g_test_add_func("/plan-io/any-order", test_any_order);
     g_test_add_func("/plan-io/simulation", test_simulation);
     g_test_add_func("/plan-io/training", test_training);
     g_test_add_func("/plan-io/old", test_old);

@@ -1,0 +1,70 @@
+/* A trace: what can be read is analysed, reported, drawn, priced and written again. */
+#include "profile/trace.h"
+
+#include "profile/analyze.h"
+#include "profile/digest.h"
+#include "profile/export.h"
+#include "profile/import.h"
+#include "profile/report.h"
+#include "tests/draw-list.h"
+#include "tests/fuzz/fuzz.h"
+#include "viz/figure.h"
+
+const char fuzz_name[] = "trace";
+
+static void draw(const struct figure_input *input)
+{
+    const struct figure_options options = {.width = 1280, .height = 720};
+    for (unsigned i = 0; figures[i]; i++) {
+        GError *error = NULL;
+        GBytes *bytes = figure_render(figures[i], input, &options, &draw_list, &error);
+        if (fuzz_settled(bytes, &error))
+            g_bytes_unref(bytes);
+    }
+}
+
+static void use(const struct trace *trace)
+{
+    GError *error = NULL;
+    struct analysis analysis;
+    struct digest digest;
+    if (!fuzz_settled(analyze(trace, &analysis, &error), &error))
+        return;
+    g_autoptr(GString) out = g_string_new(NULL);
+    const char *const none[] = {NULL};
+    const struct report report = {
+        .trace = trace, .analysis = &analysis, .backend = "fuzz", .options = none, .environment = none};
+    report_print(&report, out);
+    report_json(&report, out);
+    digest_make(&digest, &report);
+    draw(&(struct figure_input){.trace = trace, .analysis = &analysis, .digest = &digest});
+    digest_release(&digest);
+    analysis_release(&analysis);
+}
+
+/* Reading what was written gives the same bytes. */
+static void write_again(const struct trace *trace)
+{
+    GError *error = NULL;
+    struct trace again;
+    g_autoptr(GString) one = g_string_new(NULL), other = g_string_new(NULL);
+    export_chrome(trace, one);
+    import_trace(one->str, one->len, "again.json", &again, &error);
+    g_assert_no_error(error);
+    export_chrome(&again, other);
+    g_assert_cmpstr(one->str, ==, other->str);
+    trace_release(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    GError *error = NULL;
+    struct trace trace;
+    if (!fuzz_settled(import_trace((const char *)data, n, "fuzz.json", &trace, &error), &error))
+        return 0;
+    use(&trace);
+    write_again(&trace);
+    cost_table_free(trace_costs(&trace));
+    trace_release(&trace);
+    return 0;
+}
