@@ -18,6 +18,7 @@ struct job {
     struct cluster *cluster;        /* engine sim only */
     struct cost_model *costs;       /* engine sim only */
     struct sharing sharing;         /* engine sim only; of the cluster */
+    double *rank_speed;             /* engine cpu: as measured (trace_costs_of_fastest); NULL: not yet */
     double link_gbps, link_us;      /* engine cpu only */
     double lr, momentum, clip_norm; /* as in struct run */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */
