@@ -83,15 +83,17 @@ static bool execute(const struct job *job, const struct options *o, const struct
 }
 
 /* Measures each op's cost in a pass without overlap. */
-static bool calibrate(const struct job *job, const struct options *o, struct attempts *r, GError **error)
+static bool calibrate(struct job *job, const struct options *o, struct attempts *r, GError **error)
 {
     struct shape apart = job_shape(job, OVERLAP_NONE);
     struct outcome calibration;
     uint32_t steps = MIN(option_number(o, OPTION_STEPS, 10), CALIBRATION_STEPS);
     if (!execute(job, o, &apart, CALIBRATION_WARMUP, steps, "measuring costs", &calibration, error))
         return false;
-    if (calibration.there)
-        r->measured = trace_costs(&calibration.trace);
+    if (calibration.there) {
+        job->rank_speed = g_new(double, calibration.trace.t.n_ranks);
+        r->measured = trace_costs_of_fastest(&calibration.trace, job->rank_speed);
+    }
     outcome_release(&calibration);
     return true;
 }
@@ -108,7 +110,7 @@ static bool predict_apart(const struct job *job, const struct cost_model *costs,
 
 /* Runs each overlap, after the simulator has said what it expects.  An interrupt leaves what is there by
  * then. */
-static bool run_real(const struct job *job, const struct options *o, struct attempts *r, GError **error)
+static bool run_real(struct job *job, const struct options *o, struct attempts *r, GError **error)
 {
     uint32_t steps = option_number(o, OPTION_STEPS, 10), warmup = option_number(o, OPTION_WARMUP, 2);
     if (!calibrate(job, o, r, error))
@@ -167,7 +169,7 @@ bool attempts_cancelled(void)
     return cancelled;
 }
 
-bool attempts_make(struct attempts *r, const struct job *job, const struct options *o, GError **error)
+bool attempts_make(struct attempts *r, struct job *job, const struct options *o, GError **error)
 {
     *r = (struct attempts){0};
     if (job->given)

@@ -21,8 +21,9 @@ struct attempts {
 void attempts_catch_interrupt(void);
 bool attempts_cancelled(void);
 
-/* False with the error set; what is there by then is released with the rest.  An interrupt leaves what is there. */
-bool attempts_make(struct attempts *, const struct job *, const struct options *, GError **);
+/* False with the error set; what is there by then is released with the rest.  A real run measures the
+ * job's rank_speed.  An interrupt leaves what is there. */
+bool attempts_make(struct attempts *, struct job *, const struct options *, GError **);
 const struct attempt *attempts_main(const struct attempts *);
 void attempts_release(struct attempts *);
 

@@ -249,5 +249,6 @@ void job_release(struct job *job)
     g_clear_pointer(&job->model, model_free);
     prices_release(&job->prices);
     g_clear_pointer(&job->cluster, cluster_free);
+    g_clear_pointer(&job->rank_speed, g_free);
     g_clear_pointer(&job->why_not_first, g_free);
 }

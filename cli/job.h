@@ -22,6 +22,7 @@ struct job {
     struct prices prices;           /* engine sim only */
     const struct cost_model *costs; /* theirs; NULL: a real engine */
     struct sharing sharing;         /* engine sim only; of the cluster */
+    double *rank_speed;             /* engine cpu: as measured (trace_costs_of_fastest); NULL: not yet */
     double link_gbps, link_us;      /* engine cpu only */
     double lr, momentum, clip_norm; /* as in struct run */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */

@@ -22,25 +22,22 @@ void label_trace(const struct job *job, const struct shape *shape, struct trace 
                     shape->ranks);
 }
 
-/* Who competes with whom on this machine: threads for the CPUs that they may use. */
-static uint32_t *share_cpus(const struct job *job, const struct plan *plan, struct sharing *sharing)
+/* The CPU that each lane keeps to, numbered from 0; NULL where lanes keep to none. */
+static uint32_t *list_cores(const struct plan *plan, uint32_t *n_cpus)
 {
-    uint32_t n_cpus;
-    g_autofree int *cpus = host_cpus(&n_cpus);
+    g_autofree int *cpus = host_cpus(n_cpus);
     g_autofree int *cpu_of_lane = g_new(int, plan->t.n_lanes);
-    uint32_t *lane_core = g_new(uint32_t, plan->t.n_lanes);
-    host_place(plan, cpus, n_cpus, cpu_of_lane);
-    *sharing = (struct sharing){.cores = n_cpus, .beside = job->link_gbps > 0 || job->link_us > 0};
-    sharing->lane_core = lane_core;
+    g_autofree uint32_t *lane_core = g_new(uint32_t, plan->t.n_lanes);
+    host_place(plan, cpus, *n_cpus, cpu_of_lane);
     for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
         uint32_t core = 0;
-        while (core < n_cpus && cpus[core] != cpu_of_lane[i])
+        while (core < *n_cpus && cpus[core] != cpu_of_lane[i])
             core++;
+        if (core == *n_cpus)
+            return NULL;
         lane_core[i] = core;
-        if (core == n_cpus)
-            sharing->lane_core = NULL; /* any */
     }
-    return lane_core;
+    return g_steal_pointer(&lane_core);
 }
 
 /* What the simulator is told; released by forecast_release. */
@@ -50,8 +47,24 @@ struct forecast {
     const struct plan *plan; /* own, or the given one */
     struct sharing sharing;
     uint32_t *lane_core;
+    double *lane_speed;
     struct run run;
 };
+
+/* On this machine threads compete for the CPUs that they may use. */
+static void share_cpus(const struct job *job, struct forecast *f)
+{
+    const struct tables *t = &f->plan->t;
+    uint32_t n_cpus;
+    f->lane_core = list_cores(f->plan, &n_cpus);
+    f->lane_speed = g_new(double, t->n_lanes);
+    for (uint32_t i = 0; i < t->n_lanes; i++)
+        f->lane_speed[i] = job->rank_speed ? job->rank_speed[t->lanes[i].rank] : 1;
+    f->sharing = (struct sharing){.cores = n_cpus,
+                                  .lane_core = f->lane_core,
+                                  .lane_speed = f->lane_speed,
+                                  .beside = job->link_gbps > 0 || job->link_us > 0};
+}
 
 static bool prepare(const struct job *job, const struct shape *shape, const struct cost_model *costs,
                     struct forecast *f, GError **error)
@@ -60,7 +73,7 @@ static bool prepare(const struct job *job, const struct shape *shape, const stru
     if (!(f->plan = job_plan(job, shape, &f->own, error)))
         return false;
     if (job->engine->real)
-        f->lane_core = share_cpus(job, f->plan, &f->sharing);
+        share_cpus(job, f);
     f->run = (struct run){
         .plan = f->plan, .model = job->model, .costs = costs, .sharing = &f->sharing, .steps = 1};
     return true;
@@ -70,6 +83,7 @@ static void forecast_release(struct forecast *f)
 {
     job_plan_release(f->job, &f->own);
     g_free(f->lane_core);
+    g_free(f->lane_speed);
 }
 
 bool predict(const struct job *job, const struct shape *shape, const struct cost_model *costs,

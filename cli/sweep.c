@@ -80,7 +80,7 @@ static bool simulate_point(const struct job *job, struct series_point *point, GE
     return true;
 }
 
-static bool run_point(const struct job *job, const struct options *o, struct series_point *point,
+static bool run_point(struct job *job, const struct options *o, struct series_point *point,
                       GError **error)
 {
     struct attempts attempts;

@@ -24,7 +24,12 @@ static int64_t *list_durations(const struct trace *trace)
     return alone_ns;
 }
 
-/* Of the ops of one step that have one cost key. */
+static int64_t work_ns(const struct trace_op *op)
+{
+    return op->work_ns < 0 ? op->end_ns - op->start_ns : op->work_ns;
+}
+
+/* Of the ops of one step, or of all, that have one cost key. */
 struct mean {
     double alone_ns, work_ns;
     uint32_t n;
@@ -40,7 +45,37 @@ static void add_step(const struct trace *trace, struct mean *means, struct cost_
     memset(means, 0, trace->n_costs * sizeof *means);
 }
 
-struct cost_table *trace_costs(const struct trace *trace)
+static bool is_alone(const struct trace *trace, const struct trace_op *op)
+{
+    return op->tag.gang == OP_NONE && op->cost < trace->n_costs;
+}
+
+/* How many times as long as the mean rank each takes for the same. */
+static double *find_slowness(const struct trace *trace)
+{
+    struct mean *means = g_new0(struct mean, trace->n_costs);
+    double *own_ns = g_new0(double, trace->t.n_ranks), *mean_ns = g_new0(double, trace->t.n_ranks);
+    for (size_t i = 0; i < trace->n_ops; i++)
+        if (is_alone(trace, &trace->ops[i])) {
+            means[trace->ops[i].cost].work_ns += (double)work_ns(&trace->ops[i]);
+            means[trace->ops[i].cost].n++;
+        }
+    for (size_t i = 0; i < trace->n_ops; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        if (!is_alone(trace, op))
+            continue;
+        own_ns[trace->t.lanes[op->lane].rank] += (double)work_ns(op);
+        mean_ns[trace->t.lanes[op->lane].rank] += means[op->cost].work_ns / means[op->cost].n;
+    }
+    for (uint32_t r = 0; r < trace->t.n_ranks; r++)
+        own_ns[r] = own_ns[r] > 0 && mean_ns[r] > 0 ? own_ns[r] / mean_ns[r] : 1;
+    g_free(mean_ns);
+    g_free(means);
+    return own_ns;
+}
+
+/* speed NULL: costs as they were. */
+static struct cost_table *make_table(const struct trace *trace, const double *speed)
 {
     struct cost_table *table = cost_table_new();
     int64_t *alone_ns = list_durations(trace);
@@ -51,13 +86,30 @@ struct cost_table *trace_costs(const struct trace *trace)
             add_step(trace, means, table);
         if (op->cost >= trace->n_costs)
             continue;
+        double scale = speed && is_alone(trace, op) ? speed[trace->t.lanes[op->lane].rank] : 1;
         struct mean *mean = &means[op->cost];
-        mean->alone_ns += (double)alone_ns[i];
-        mean->work_ns += (double)(op->work_ns < 0 ? op->end_ns - op->start_ns : op->work_ns);
+        mean->alone_ns += (double)alone_ns[i] * scale;
+        mean->work_ns += (double)work_ns(op) * scale;
         mean->n++;
     }
     add_step(trace, means, table);
     g_free(means);
     g_free(alone_ns);
     return table;
+}
+
+struct cost_table *trace_costs(const struct trace *trace)
+{
+    return make_table(trace, NULL);
+}
+
+struct cost_table *trace_costs_of_fastest(const struct trace *trace, double *speed)
+{
+    g_autofree double *slowness = find_slowness(trace);
+    double fastest = 1;
+    for (uint32_t r = 0; r < trace->t.n_ranks; r++)
+        fastest = MIN(fastest, slowness[r]);
+    for (uint32_t r = 0; r < trace->t.n_ranks; r++)
+        speed[r] = fastest / slowness[r];
+    return make_table(trace, speed);
 }

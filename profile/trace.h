@@ -75,5 +75,8 @@ void trace_finish(struct trace *);
  * to the step, which medians of skewed samples do not.  A sample is an op's duration, or for members of a gang the time
  * from the arrival (start) of its last member to the last end.  cost_table_free. */
 struct cost_table *trace_costs(const struct trace *);
+/* The same for ranks of unlike speed: speed[rank] is how fast the rank worked off its ops that are no gang's, as equal keys
+ * tell, the fastest's 1; the costs of such ops are the fastest's. */
+struct cost_table *trace_costs_of_fastest(const struct trace *, double *speed);
 
 #endif

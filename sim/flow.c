@@ -187,6 +187,8 @@ static void enter(struct flow *f, uint32_t task)
         f->lane_task[f->plan->ops[task].lane] = task;
         touch(f, task);
     }
+    if (f->sharing->lane_speed)
+        touch(f, task);
     push(f, task, f->now_ns + t->work_ns);
 }
 
@@ -369,7 +371,14 @@ static void find_rates(struct flow *f)
     }
 }
 
-static double speed_of(const struct flow *f, uint32_t task)
+static double speed_of_lane(const struct flow *f, uint32_t task)
+{
+    const struct op *op = &f->plan->ops[task];
+    return f->sharing->lane_speed && op->tag.gang == OP_NONE ? f->sharing->lane_speed[op->lane] : 1;
+}
+
+/* What is left of its speed to compute beside communication. */
+static double speed_beside(const struct flow *f, uint32_t task)
 {
     if (!disturbs(f) || lane_class(f, task) != LANE_COMPUTE)
         return 1;
@@ -413,7 +422,7 @@ static void settle(struct flow *f)
     for (uint32_t i = 0; i < f->n_touched; i++) {
         struct activity *t = &f->tasks[f->touched[i]];
         t->touched = t->seen = false;
-        t->speed = speed_of(f, f->touched[i]);
+        t->speed = speed_of_lane(f, f->touched[i]) * speed_beside(f, f->touched[i]);
         set_pace(f, t, f->touched[i]);
     }
     f->n_dirty = f->n_open = f->n_touched = 0;
@@ -567,7 +576,7 @@ static bool can_disturb(const struct plan *plan, const struct sharing *sharing)
 
 bool flow_needed(const struct plan *plan, const struct sharing *sharing)
 {
-    if (can_disturb(plan, sharing))
+    if (can_disturb(plan, sharing) || sharing->lane_speed)
         return true;
     struct resources *r = resources_new(plan, sharing);
     bool needed = r->first_use[plan->n_ops] > 0;

@@ -28,6 +28,8 @@ struct sharing {
     double cores;
     /* The core that each lane of the plan keeps to, below `cores`; NULL: any.  Not owned. */
     const uint32_t *lane_core;
+    /* How fast each lane of the plan works off ops that are no gang's, above 0, at most 1; NULL: 1.  Not owned. */
+    const double *lane_speed;
     /* What of an op is not work passes beside its work and after it, as the sleep of a paced transfer does, so that it
      * takes at least alone_ns; else before it, as a latency does. */
     bool beside;

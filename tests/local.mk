@@ -82,8 +82,7 @@ LDADD = $(CORE_LIBS)
 BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-compute %D%/bench-allreduce
 EXTRA_PROGRAMS += $(BENCHES)
 CLEANFILES += $(BENCHES)
-EXTRA_DIST += %D%/data/echo-allreduce.txt %D%/data/megatron-steps.txt \
-	%D%/bench/run %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
+EXTRA_DIST += %D%/bench/run %D%/bench/predict %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 .PHONY: bench
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \

@@ -518,6 +518,24 @@ static void test_factor(void)
     g_assert_cmpint(makespan(&plan, cost, &sharing), ==, 1100);
 }
 
+/* Two ranks compute 1000, one at half speed, then meet for a hop, which no speed changes. */
+static void test_speed(void)
+{
+    struct plan plan;
+    const struct cost cost[2] = {{1000, 1000}, {300, 300}};
+    const double speed[4] = {1, 1, 0.5, 0.5};
+    const struct sharing sharing = {.lane_speed = speed};
+    begin_plan(&plan, 2, 2, 2);
+    uint32_t gang = plan_add_gang(&plan, 1), forward[2];
+    for (uint32_t r = 0; r < 2; r++)
+        forward[r] = add_lone(&plan, 2 * r, OP_FWD, 1, OP_NONE);
+    for (uint32_t r = 0; r < 2; r++) {
+        add_lone(&plan, 2 * r + 1, OP_EXCHANGE, 1, gang);
+        plan_dep(&plan, forward[r]);
+    }
+    g_assert_cmpint(makespan(&plan, cost, &sharing), ==, 2300);
+}
+
 /* 132 tiles on 132 multiprocessors are one wave; 24 of them held make it two. */
 static void test_waves(void)
 {
@@ -579,6 +597,7 @@ int main(int argc, char **argv)
     g_test_add_func("/flow/links", test_links);
     g_test_add_func("/flow/beside", test_beside);
     g_test_add_func("/flow/factor", test_factor);
+    g_test_add_func("/flow/speed", test_speed);
     g_test_add_func("/flow/waves", test_waves);
     g_test_add_func("/flow/parse", test_parse);
     g_test_add_func("/flow/saturates", test_saturates);

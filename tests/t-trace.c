@@ -146,14 +146,14 @@ static int compare_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of what an op of that cost took, by trying every op against every other. */
-static int64_t expected_cost(const struct trace *trace, uint32_t cost)
+/* What an op of that cost took in a step, in the mean, by trying every op against every other; -1: none did.
+ */
+static int64_t step_cost(const struct trace *trace, uint32_t cost, uint32_t step)
 {
-    int64_t ns[512];
-    size_t n = 0;
+    int64_t sum = 0, n = 0;
     for (size_t i = 0; i < trace->n_ops; i++) {
         const struct trace_op *op = &trace->ops[i];
-        if (op->cost != cost)
+        if (op->cost != cost || op->tag.step != step)
             continue;
         int64_t start = op->start_ns, end = op->end_ns;
         for (size_t j = 0; op->tag.gang != OP_NONE && j < trace->n_ops; j++) {
@@ -163,8 +163,20 @@ static int64_t expected_cost(const struct trace *trace, uint32_t cost)
                 end = MAX(end, peer->end_ns);
             }
         }
-        ns[n++] = end - start;
+        sum += end - start;
+        n++;
     }
+    return n ? (2 * sum + n) / (2 * n) : -1;
+}
+
+/* The median over the steps. */
+static int64_t expected_cost(const struct trace *trace, uint32_t cost)
+{
+    int64_t ns[8];
+    size_t n = 0;
+    for (uint32_t step = 0; step < trace->n_steps; step++)
+        if ((ns[n] = step_cost(trace, cost, step)) >= 0)
+            n++;
     if (!n)
         return -1;
     qsort(ns, n, sizeof *ns, compare_ns);
@@ -216,6 +228,43 @@ static void test_costs(void)
     g_rand_free(rand);
 }
 
+/* Rank 1 takes twice as long for each of two costs; a gang says nothing of its speed. */
+static void test_speeds(void)
+{
+    static const struct cost_key keys[] = {{.shape = "a", .kind = OP_FWD, .members = 1},
+                                           {.shape = "b", .kind = OP_FWD, .members = 1},
+                                           {.shape = "", .kind = OP_ALLREDUCE, .members = 2, .bytes = 100}};
+    static const int64_t takes_ns[] = {100, 40, 70};
+    struct trace trace;
+    small_init(&trace, 2, 0);
+    trace.n_costs = G_N_ELEMENTS(keys);
+    trace.costs = g_memdup2(keys, sizeof keys);
+    trace.n_steps = 1;
+    for (uint32_t rank = 0; rank < 2; rank++)
+        for (uint32_t cost = 0; cost < 3; cost++) {
+            struct trace_op op =
+                small_op(keys[cost].kind, small_lane(rank, cost == 2 ? LANE_COMM : LANE_COMPUTE, 0), 0,
+                         1000 * cost, 1000 * cost + takes_ns[cost] * (cost < 2 ? 1 + rank : 1));
+            op.cost = cost;
+            op.tag.gang = cost == 2 ? 0 : OP_NONE;
+            trace_add_op(&trace, &op);
+        }
+    trace_finish(&trace);
+    double speed[2];
+    struct cost_table *table = trace_costs_of_fastest(&trace, speed);
+    g_assert_cmpfloat(speed[0], ==, 1);
+    g_assert_cmpfloat_with_epsilon(speed[1], 0.5, 1e-12);
+    for (uint32_t cost = 0; cost < 3; cost++) {
+        struct cost price;
+        g_assert_true(
+            cost_table_model(table)->price(cost_table_model(table), &trace.costs[cost], &price, NULL));
+        g_assert_cmpint(price.alone_ns, ==, takes_ns[cost]);
+        g_assert_cmpint(price.work_ns, ==, takes_ns[cost]);
+    }
+    cost_table_free(table);
+    trace_release(&trace);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
@@ -225,5 +274,6 @@ int main(int argc, char **argv)
     g_test_add_func("/trace/classes", test_classes);
     g_test_add_func("/trace/finish", test_finish);
     g_test_add_func("/trace/costs", test_costs);
+    g_test_add_func("/trace/speeds", test_speeds);
     return g_test_run();
 }
