@@ -387,8 +387,8 @@ GBytes *svg_write(const char *stream, size_t bytes, const char *title, const GAr
             put(out, cut(&rest, '>'));
             g_string_append_c(out, '>');
             put_title(out, title);
-        } else if (begins(rest,
-                          "g id=\"surface")) { /* Cairo numbers its surfaces over the life of the process */
+        } else if (begins(rest, "g id=\"surface")) {
+            /* Cairo numbers its surfaces over the life of the process. */
             cut(&rest, '>');
             g_string_append(out, "<g>");
         } else if (rest.n) {
