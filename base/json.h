@@ -20,6 +20,10 @@
  * The first thing that is wrong (a number where a text was asked for, a number out of range) is kept as the error;
  * from then on every call gives nothing: no key, no element, 0, "".  So readers are straight, loops end, and only
  * json_close need be asked.  An error reads "FILE:LINE: what, what it should be".
+ *
+ * The end of the text is no error: from then on every call gives nothing too, and json_cut tells.  A number or a word that
+ * the end may have shortened is not given; a text is, as far as it goes.  json_key and json_element skip a value that was
+ * not read.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
