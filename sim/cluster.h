@@ -30,11 +30,10 @@ struct cluster {
 
 /* `name` is a built-in cluster's name or a file's path (it has a slash or ends in .ini).  Errors name file and line.
  *
- * The file: [cluster] with name, summary, source, devices; [device] with f32-tflops, f64-tflops, memory-gbs, launch-us,
- * efficiency and, if
- * known, sms; [link] with gbps, us and, if it is not "device", shared = node; with several nodes, [cluster] nodes and [network]
- * with gbps, us, cards; [nccl] with arch (volta, ampere, hopper, blackwell), channels, intra-gbs, inter-gbs (several nodes), path
- * (nvlink, pci), nvls, cpu (intel, amd). */
+ * The file: [cluster] with name, summary, source, devices and, if there are several, nodes; [device] with f32-tflops,
+ * f64-tflops, memory-gbs, launch-us, efficiency and, if known, sms; [link] with gbps, us and, for a bus, shared = node (else
+ * device); with several nodes, [network] with gbps, us, cards; and maybe [nccl] with arch (volta, ampere, hopper, blackwell),
+ * channels, intra-gbs, inter-gbs (several nodes), path (nvlink, pci), cpu (intel, amd) and nvls (yes, no). */
 struct cluster *cluster_load(const char *name, GError **);
 struct cluster *cluster_parse(const char *text, const char *file, GError **);
 void cluster_free(struct cluster *);

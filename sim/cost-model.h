@@ -22,7 +22,7 @@ struct cost_model *cost_unit_new(const char *spec, GError **);
  *   hop of a gang, sending to a peer   alpha + bytes / beta; N > 1: max(alpha, alpha_n) + bytes / min(beta, beta_n)
  *   whole all-reduce, the ring's time  2(n-1) alpha + 2(n-1)/n bytes / beta
  *     on a bus, which l = ceil(n/N) members share, beta is the l-th part
- *     N > 1: a ring through each card, so beta becomes min(beta, beta_n min(cards, l)), beta_n min(cards, 1) for l = 1;
+ *     N > 1: a ring through each card, so beta becomes min(beta, beta_n min(cards, l)), or beta_n where l = 1;
  *     of the hops on a chunk's way min(2N, 2(n-1)) are between nodes and take alpha_n
  *   whole broadcast, a binomial tree's ceil(log2 n) hops, ceil(log2 N) of them between nodes
  * (Thakur, Rabenseifner, Gropp 2005).  A hop is one transfer: a gang whose transfers share a bus or a card takes longer by
