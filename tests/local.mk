@@ -54,8 +54,6 @@ UNIT_TESTS = \
 	%D%/t-trace \
 	%D%/t-traffic \
 	%D%/t-train \
-	%D%/t-viz
-SHELL_TESTS = %D%/layering.sh %D%/cli.sh %D%/help.sh
 	%D%/t-viz \
 	%D%/t-viz-figures
 SHELL_TESTS = %D%/cli.sh %D%/help.sh %D%/layering.sh
