@@ -34,7 +34,8 @@ struct cost_model *cost_analytic_new(const struct cluster *, GError **);
 /* The work of a key that has products, on `sms` of the multiprocessors of a cluster that knows them, in ns.
  * A product of m x n of depth k is cut into tiles of t x u, and its depth into c parts; `sms` tiles run at once:
  *   ceil(ceil(m/t) ceil(n/u) batch c / sms) waves of 2 t u ceil(k/c) FLOPs / (e(t, u) efficiency x peak / all sms),
- * + for c > 1, writing and reading the parts of the output; the fastest of usual tiles and cuts counts, as libraries choose.
+ * + for c > 1, writing and reading the parts of the output.  Tile and cut are those of the usual ones that are fastest on
+ * all of the multiprocessors, as libraries choose.
  * Full waves of the largest tile run at the cluster's efficiency; e, at most 1, is what smaller tiles reach of it, since
  * they fetch more for each operation (assumed).  No product is faster than its own bytes, m k + k n + m n elements,
  * through memory, and the rest of the key's bytes comes behind. */
@@ -47,10 +48,9 @@ struct cost_model *cost_split_new(const struct cost_model *comm, const struct co
  * the latency.  Hops of lowered ones are refused: NCCL picks its own algorithm. */
 struct cost_model *cost_nccl_new(const struct cluster *, GError **);
 
-/* How many times as long an op's products take while `held` of the device's `sms` multiprocessors do other work, by waves:
- * a product is cut into tiles, each keeps a multiprocessor busy for a time that grows with the product's depth, and
- * `sms` tiles run at once.  1 where no product is known.  held is below sms. */
-double cost_waves_slowdown(const struct cost_key *, uint32_t sms, uint32_t held);
+/* How many times as long an op's work takes while `held` of the multiprocessors, fewer than all, do other work: its
+ * products are cut as for all of them, since whoever chose knows nothing of the others.  1 where no product is known. */
+double cost_waves_slowdown(const struct cluster *, const struct cost_key *, uint32_t held);
 
 /* Rounds of a binomial tree: ceil(log2 members). */
 unsigned cost_rounds(unsigned members);

@@ -390,7 +390,7 @@ static double speed_beside(const struct flow *f, uint32_t task)
         return 1 / f->sharing->factor;
     uint32_t sms = f->sharing->cluster->sms;
     uint64_t held = MIN((uint64_t)beside * f->sharing->sms, sms - 1);
-    return 1 / cost_waves_slowdown(&f->plan->costs[op->cost], sms, (uint32_t)held);
+    return 1 / cost_waves_slowdown(f->sharing->cluster, &f->plan->costs[op->cost], (uint32_t)held);
 }
 
 /* Times beyond what int64 holds stay at its end. */

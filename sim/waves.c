@@ -30,22 +30,36 @@ double cost_peak_tflops(const struct cluster *c, const struct cost_key *key)
     return element_bytes(key) == 8 ? c->f64_tflops : c->f32_tflops;
 }
 
+/* How a product is taken apart. */
+struct cutting {
+    double m, n, cuts;
+};
+
 /* flops_ns: what one multiprocessor does in a ns; parts_ns: to write and read the output once. */
-static double best_ns(const struct gemm *g, uint32_t sms, double flops_ns, double parts_ns)
+static double cut_ns(const struct gemm *g, const struct cutting *by, uint32_t sms, double flops_ns,
+                     double parts_ns)
 {
-    double best = INFINITY;
-    for (size_t t = 0; t < G_N_ELEMENTS(tiles); t++) {
-        const double m = tiles[t].m, n = tiles[t].n;
-        const double outputs = ceil(g->m / m) * ceil(g->n / n) * g->batch;
-        const double depth_ns = 2 * m * n / (flops_ns * tile_efficiency(m, n));
+    const double outputs = ceil(g->m / by->m) * ceil(g->n / by->n) * g->batch;
+    const double depth_ns = 2 * by->m * by->n / (flops_ns * tile_efficiency(by->m, by->n));
+    const double waves = ceil(outputs * by->cuts / sms);
+    return waves * ceil(g->k / by->cuts) * depth_ns + (by->cuts > 1 ? by->cuts * parts_ns : 0);
+}
+
+static struct cutting fastest(const struct gemm *g, uint32_t sms, double flops_ns, double parts_ns)
+{
+    struct cutting best = {0};
+    double best_ns = INFINITY;
+    for (size_t t = 0; t < G_N_ELEMENTS(tiles); t++)
         for (size_t i = 0; i < G_N_ELEMENTS(cuts); i++) {
-            const double depth = ceil((double)g->k / cuts[i]);
-            if (i > 0 && depth < DEPTH_MIN)
+            const struct cutting by = {tiles[t].m, tiles[t].n, cuts[i]};
+            if (i > 0 && ceil((double)g->k / cuts[i]) < DEPTH_MIN)
                 break;
-            const double waves = ceil(outputs * cuts[i] / sms);
-            best = MIN(best, waves * depth * depth_ns + (i > 0 ? cuts[i] * parts_ns : 0));
+            const double ns = cut_ns(g, &by, sms, flops_ns, parts_ns);
+            if (ns < best_ns) {
+                best_ns = ns;
+                best = by;
+            }
         }
-    }
     return best;
 }
 
@@ -68,8 +82,14 @@ double cost_waves_ns(const struct cluster *c, const struct cost_key *key, uint32
     for (unsigned i = 0; i < COST_GEMMS && key->gemms[i].m; i++) {
         const struct gemm *g = &key->gemms[i];
         const double output = (double)g->m * g->n * g->batch * element;
-        ns += MAX(best_ns(g, sms, flops_ns, 2 * output / c->memory_gbs),
-                  part * own_bytes(g, element) / c->memory_gbs);
+        const double parts_ns = 2 * output / c->memory_gbs;
+        const struct cutting by = fastest(g, c->sms, flops_ns, parts_ns);
+        ns += MAX(cut_ns(g, &by, sms, flops_ns, parts_ns), part * own_bytes(g, element) / c->memory_gbs);
     }
     return ns + (bytes - part * own) / c->memory_gbs;
+}
+
+double cost_waves_slowdown(const struct cluster *c, const struct cost_key *key, uint32_t held)
+{
+    return key->gemms[0].m ? cost_waves_ns(c, key, c->sms - held) / cost_waves_ns(c, key, c->sms) : 1;
 }

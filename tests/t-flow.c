@@ -536,16 +536,19 @@ static void test_speed(void)
     g_assert_cmpint(makespan(&plan, cost, &sharing), ==, 2300);
 }
 
-/* 132 tiles on 132 multiprocessors are one wave; 24 of them held make it two. */
+/* 132 tiles of 128 x 128 on 132 multiprocessors are one wave; 24 of them held make it two, as the tile was
+ * chosen before. */
 static void test_waves(void)
 {
+    const struct cluster cluster = {
+        .f32_tflops = 50, .f64_tflops = 25, .memory_gbs = 1e6, .efficiency = 1, .sms = 132};
     struct cost_key key = {.gemms = {{128 * 12, 128 * 11, 512, 1}}};
-    g_assert_cmpfloat(cost_waves_slowdown(&key, 132, 0), ==, 1);
-    g_assert_cmpfloat(cost_waves_slowdown(&key, 132, 24), ==, 2);
-    key.gemms[1] = (struct gemm){64, 64, 512, 66}; /* half a wave, deep as the other: 1 + 1 become 2 + 1 */
-    g_assert_cmpfloat(cost_waves_slowdown(&key, 132, 24), ==, 1.5);
+    g_assert_cmpfloat(cost_waves_slowdown(&cluster, &key, 0), ==, 1);
+    g_assert_cmpfloat(cost_waves_slowdown(&cluster, &key, 24), ==, 2);
+    key.gemms[1] = (struct gemm){128, 128, 512, 66}; /* half a wave, deep as the other: 1 + 1 become 2 + 1 */
+    g_assert_cmpfloat(cost_waves_slowdown(&cluster, &key, 24), ==, 1.5);
     key.gemms[0].m = 0;
-    g_assert_cmpfloat(cost_waves_slowdown(&key, 132, 24), ==, 1);
+    g_assert_cmpfloat(cost_waves_slowdown(&cluster, &key, 24), ==, 1);
 }
 
 static void test_parse(void)
