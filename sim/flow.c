@@ -54,6 +54,12 @@ struct flow {
     uint32_t *touched, n_touched, *dirty, n_dirty, *open, n_open; /* tasks, resources, resources */
 };
 
+/* Times beyond what int64 holds stay at its end. */
+static int64_t plus(int64_t ns, int64_t by_ns)
+{
+    return by_ns < INT64_MAX - ns ? ns + by_ns : INT64_MAX;
+}
+
 /* --- the heap: earliest first, then by number */
 
 static bool before(const struct flow *f, uint32_t a, uint32_t b)
@@ -189,7 +195,7 @@ static void enter(struct flow *f, uint32_t task)
     }
     if (f->sharing->lane_speed)
         touch(f, task);
-    push(f, task, f->now_ns + t->work_ns);
+    push(f, task, plus(f->now_ns, t->work_ns));
 }
 
 static void leave(struct flow *f, uint32_t task)
@@ -256,7 +262,7 @@ static void begin(struct flow *f, uint32_t task)
         end_task(f, task);
     else if (t->work_ns == 0 || (!f->sharing->beside && t->work_ns < t->alone_ns)) {
         t->phase = TASK_RESTS_FIRST;
-        push(f, task, f->now_ns + t->alone_ns - t->work_ns);
+        push(f, task, plus(f->now_ns, t->alone_ns - t->work_ns));
     } else
         enter(f, task);
 }
@@ -279,9 +285,9 @@ static void end_phase(struct flow *f, uint32_t task)
     }
     if (t->phase == TASK_WORKS) {
         leave(f, task);
-        if (t->begin_ns + t->alone_ns > f->now_ns) {
+        if (plus(t->begin_ns, t->alone_ns) > f->now_ns) {
             t->phase = TASK_RESTS_LAST;
-            push(f, task, t->begin_ns + t->alone_ns);
+            push(f, task, plus(t->begin_ns, t->alone_ns));
             return;
         }
     }
@@ -393,7 +399,6 @@ static double speed_beside(const struct flow *f, uint32_t task)
     return 1 / cost_waves_slowdown(f->sharing->cluster, &f->plan->costs[op->cost], (uint32_t)held);
 }
 
-/* Times beyond what int64 holds stay at its end. */
 static int64_t later_by(int64_t ns, double by_ns)
 {
     by_ns = MAX(ceil(by_ns * (1 - 1e-12) - 1e-3), 0); /* a sum of rounded parts is no ns more */
