@@ -89,7 +89,15 @@ refuses 2 "nonesuch" --backend sim --cluster nonesuch
 refuses 2 "heads" --model mini --heads 7
 refuses 2 "--backend" --backend tpu
 refuses 2 "--figure" --figure portrait
-refuses 2 "svg" --backend sim -o figure.txt
+refuses 2 ".svg, .pdf or .png" --backend sim -o figure.txt
+refuses 2 "--dpi" --backend sim -o figure.svg --dpi 96
+refuses 2 "--dpi" --backend sim -o figure.png --dpi 0
+refuses 2 "--text" --backend sim -o figure.png --text paths
+refuses 2 "--text" --backend sim --text outlines
+refuses 2 "WxH" --backend sim --size 1280x
+refuses 2 "too small" --backend sim --size 1x1
+refuses 2 "32767" --backend cpu -o figure.png --size 20000x400
+refuses 2 "no figure" --backend sim --figure none --dpi 96
 refuses 2 "no/where" --backend sim -o no/where/x.svg
 refuses 2 "no/where" --backend sim --trace no/where/x.json
 refuses 2 "no/where" --backend cpu --data no/where/x.txt
@@ -105,6 +113,12 @@ refuses 2 "overwrite" --backend sim -o - --trace -
 refuses 2 "no figure" --backend sim --figure none -o x.svg
 refuses 2 "--overlap" --mode ddp --first-iteration --overlap backward
 refuses 2 "whole number" --ranks 0x10
+
+run --backend sim -q -o f.pdf && run --backend sim -q -o f.png --size 640x400 --dpi 96 && run --backend sim -q -o p.svg --text paths
+[ "$status" = 0 ] && [ "$(head -c 5 f.pdf)" = %PDF- ] && [ "$(od -An -tu1 -j16 -N8 f.png | tr -s ' ')" = " 0 0 2 128 0 0 1 144" ] &&
+    ! grep -q '<text' p.svg && "$PARPROF" --backend sim -q -o - | grep -q '<text'
+result $? "the figure's format follows its name"
+rm -f f.pdf f.png p.svg
 
 mkdir folder.svg
 run --backend sim -o folder.svg

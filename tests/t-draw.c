@@ -347,23 +347,23 @@ static const struct canvas plain = {.width = 1000, .height = 600};
 /* Rectangles, lines and triangles in few colours, so that neighbours share one; each is read back whole. */
 static void test_shapes(void)
 {
-    static const uint32_t colors[] = {0x0072b2, 0xffffff, 0x112233};
+    static const uint32_t colors[] = {0x0072b2, 0xffffff, 0x000000};
     g_autoptr(GPtrArray) drawn = g_ptr_array_new_with_free_func(g_free);
     struct draw *d = begin("svg", &plain);
     struct read_svg r;
 
     for (unsigned i = 0; i < 500; i++) {
         const uint32_t color = colors[g_test_rand_int_range(0, G_N_ELEMENTS(colors))];
-        /* 1/4 px: exact for Cairo and in hundredths */
+        /* 1/4 px: exact for Cairo and in hundredths; never all outside, which Cairo leaves out */
         const double x = g_test_rand_int_range(-40, 4000) / 4.0, y = g_test_rand_int_range(-40, 2400) / 4.0;
-        const double w = g_test_rand_int_range(1, 400) / 4.0, h = g_test_rand_int_range(1, 400) / 4.0;
-        const double rect[] = {x, y, x + w, y, x + w, y + h, x, y + h}, line[] = {x, y, x + w, y - h},
+        const double w = g_test_rand_int_range(50, 200) / 2.0, h = g_test_rand_int_range(50, 400) / 4.0;
+        const double rect[] = {x, y, x + w, y, x + w, y + h, x, y + h}, line[] = {x, y, x + w, y + h},
                      mark[] = {x, y, x + w, y, x + w / 2, y + h};
         const int kind = g_test_rand_int_range(0, 3);
         if (kind == 0)
             real->rect(d, x, y, w, h, &(struct fill){.color = (int32_t)color, .stroke = -1});
         else if (kind == 1)
-            real->line(d, x, y, x + w, y - h, color, 2, i % 2);
+            real->line(d, x, y, x + w, y + h, color, 2, i % 2);
         else
             real->polygon(d, 3, mark, color);
         put_points(drawn, color, kind != 1,
@@ -509,6 +509,14 @@ static void test_stream(void)
 
 /* ---- PDF and PNG */
 
+static bool has(GBytes *file, const char *words)
+{
+    gsize size;
+    const void *data = g_bytes_get_data(file, &size);
+
+    return memmem(data, size, words, strlen(words));
+}
+
 static void test_pdf(void)
 {
     GError *error = NULL;
@@ -519,9 +527,9 @@ static void test_pdf(void)
     g_assert_no_error(error);
     const char *text = g_bytes_get_data(pdf, &size);
     g_assert_cmpmem(text, 7, "%PDF-1.", 7);
-    g_assert_null(g_strstr_len(text, (gssize)size, "CreationDate"));
-    g_assert_nonnull(g_strstr_len(text, (gssize)size, "timeline of ddp, bert-base"));
-    g_assert_nonnull(g_strstr_len(text, (gssize)size, "/MediaBox [ 0 0 960 540 ]")); /* pt of 1280 x 720 px */
+    g_assert_false(has(pdf, "CreationDate"));
+    g_assert_true(has(pdf, "timeline of ddp, bert-base"));
+    g_assert_true(has(pdf, "/MediaBox [ 0 0 960 540 ]")); /* pt of 1280 x 720 px */
     if (!program_path) {
         g_test_skip("there is no pdftotext");
         return;

@@ -263,9 +263,7 @@ static GBytes *svg_finish(struct draw *d, GError **error)
 {
     if (draw_failed(d, "svg", error))
         return NULL;
-    const size_t n = d->stream->len;
-    collect(d->stream, (const unsigned char *)"", 1); /* numbers are read up to it */
-    GBytes *bytes = svg_write((const char *)d->stream->data, n, d->title, d->later);
+    GBytes *bytes = svg_write((const char *)d->stream->data, d->stream->len, d->title, d->later);
     draw_free(d);
     return bytes;
 }

@@ -8,25 +8,97 @@
     "Noto Sans,Arial,Helvetica,Liberation Sans,Noto Sans CJK KR,NanumGothic,Malgun Gothic,"                  \
     "Apple SD Gothic Neo,DejaVu Sans,sans-serif"
 
+/* ---- parts of a text */
+
+struct slice {
+    const char *at;
+    size_t n;
+};
+
+static bool is(struct slice s, const char *text)
+{
+    return s.n == strlen(text) && memcmp(s.at, text, s.n) == 0;
+}
+
+static bool begins(struct slice s, const char *text)
+{
+    const size_t n = strlen(text);
+
+    return s.n >= n && memcmp(s.at, text, n) == 0;
+}
+
+static void put(GString *out, struct slice s)
+{
+    g_string_append_len(out, s.at, (gssize)s.n);
+}
+
+static void advance(struct slice *s, size_t n)
+{
+    s->at += n;
+    s->n -= n;
+}
+
+/* The part up to `stop`, which is skipped; all of it where there is none. */
+static struct slice cut(struct slice *from, char stop)
+{
+    const char *found = memchr(from->at, stop, from->n);
+    const struct slice head = {from->at, found ? (size_t)(found - from->at) : from->n};
+
+    advance(from, head.n + (found != NULL));
+    return head;
+}
+
 /* ---- numbers and colours */
 
-#define UNIT 100 /* numbers are counted in hundredths */
+#define DECIMALS   2
+#define UNIT       100 /* numbers are counted in hundredths */
+#define MAX_DIGITS 10  /* before the point; more are no coordinate */
 
 static int64_t hundredths(double x)
 {
     return llround(x * UNIT);
 }
 
+/* "-12.345678" after blanks, as Cairo writes it; rounded.  This and the next by hand: there are thousands. */
+static bool take_number(struct slice *from, int64_t *out)
+{
+    int64_t n = 0;
+    unsigned whole = 0, part = 0; /* digits */
+
+    while (begins(*from, " "))
+        advance(from, 1);
+    const bool negative = begins(*from, "-");
+    advance(from, negative);
+    for (; from->n && g_ascii_isdigit(*from->at) && whole < MAX_DIGITS; whole++, advance(from, 1))
+        n = n * 10 + *from->at - '0';
+    advance(from, begins(*from, "."));
+    for (; from->n && g_ascii_isdigit(*from->at); part++, advance(from, 1))
+        if (part <= DECIMALS) /* one more than stays */
+            n = n * 10 + *from->at - '0';
+    for (; part <= DECIMALS; part++)
+        n *= 10;
+    n = (n + 5) / 10;
+    *out = negative ? -n : n;
+    return whole > 0 && whole < MAX_DIGITS;
+}
+
 static void put_number(GString *out, int64_t n)
 {
-    const uint64_t size = n < 0 ? -(uint64_t)n : (uint64_t)n, part = size % UNIT;
+    const uint64_t size = n < 0 ? -(uint64_t)n : (uint64_t)n;
+    const unsigned part = size % UNIT;
+    char text[32], *at = text + sizeof text;
 
+    if (part % 10)
+        *--at = (char)('0' + part % 10);
+    if (part) {
+        *--at = (char)('0' + part / 10);
+        *--at = '.';
+    }
+    for (uint64_t whole = size / UNIT; whole || (!part && at == text + sizeof text); whole /= 10)
+        *--at = (char)('0' + whole % 10);
     if (n < 0)
-        g_string_append_c(out, '-');
-    if (size >= UNIT || !part)
-        g_string_append_printf(out, "%" G_GUINT64_FORMAT, size / UNIT);
-    if (part)
-        g_string_append_printf(out, part % 10 ? ".%02u" : ".%u", (unsigned)(part % 10 ? part : part / 10));
+        *--at = '-';
+    g_string_append_len(out, at, text + sizeof text - at);
 }
 
 /* Numbers after one another: a sign parts them too. */
@@ -104,25 +176,21 @@ static unsigned arguments_of(char command)
 }
 
 /* False: has something that Cairo is not known to write. */
-static bool put_path(GString *out, const char *at, const char *end)
+static bool put_path(GString *out, struct slice path)
 {
     struct walk w = {.out = out, .moved = true};
 
-    while (at < end) {
-        const char command = *at++;
+    while (path.n) {
+        const char command = *path.at;
         int64_t n[6];
+        advance(&path, 1);
         if (command == ' ')
             continue;
-        if (!strchr("MLCZ", command))
+        if (!command || !strchr("MLCZ", command))
             return false;
-        for (unsigned i = 0; i < arguments_of(command); i++) {
-            char *after;
-            const double x = g_ascii_strtod(at, &after);
-            if (after == at || after > end || !(fabs(x) < 1e9))
+        for (unsigned i = 0; i < arguments_of(command); i++)
+            if (!take_number(&path, &n[i]))
                 return false;
-            n[i] = hundredths(x);
-            at = after;
-        }
         if (command == 'M') {
             w.x = w.start_x = n[0];
             w.y = w.start_y = n[1];
@@ -138,40 +206,6 @@ static bool put_path(GString *out, const char *at, const char *end)
 }
 
 /* ---- Cairo's elements */
-
-struct slice {
-    const char *at;
-    size_t n;
-};
-
-static bool is(struct slice s, const char *text)
-{
-    return s.n == strlen(text) && memcmp(s.at, text, s.n) == 0;
-}
-
-static bool begins(struct slice s, const char *text)
-{
-    const size_t n = strlen(text);
-
-    return s.n >= n && memcmp(s.at, text, n) == 0;
-}
-
-static void put(GString *out, struct slice s)
-{
-    g_string_append_len(out, s.at, (gssize)s.n);
-}
-
-/* The part up to `stop`, which is skipped; all of it where there is none. */
-static struct slice cut(struct slice *from, char stop)
-{
-    const char *found = memchr(from->at, stop, from->n);
-    const struct slice head = {from->at, found ? (size_t)(found - from->at) : from->n};
-    const size_t used = head.n + (found != NULL);
-
-    from->at += used;
-    from->n -= used;
-    return head;
-}
 
 static bool assumed(struct slice name, struct slice value)
 {
@@ -190,18 +224,17 @@ static bool assumed(struct slice name, struct slice value)
 /* "rgb(20%,40%,60%)" */
 static bool put_percents(GString *out, struct slice value)
 {
-    const char *at = value.at + strlen("rgb(");
     uint32_t color = 0;
+    int64_t percent;
 
     if (!begins(value, "rgb("))
         return false;
+    advance(&value, strlen("rgb("));
     for (unsigned i = 0; i < 3; i++) {
-        char *end;
-        const double percent = g_ascii_strtod(at, &end);
-        if (end == at || *end != '%' || !(percent >= 0 && percent <= 100))
+        if (!take_number(&value, &percent) || percent < 0 || percent > 100 * UNIT || !begins(value, "%"))
             return false;
-        color = color << 8 | (uint32_t)lround(percent * 2.55);
-        at = end + 2;
+        color = color << 8 | (uint32_t)((percent * 255 + 50 * UNIT) / (100 * UNIT));
+        cut(&value, i < 2 ? ',' : ')');
     }
     put_color(out, color);
     return true;
@@ -246,7 +279,7 @@ static void put_path_element(GString *out, struct slice *rest)
         put(out, name);
         g_string_append(out, "=\"");
         const size_t start = out->len;
-        if (!is(name, "d") || !put_path(out, value.at, value.at + value.n)) {
+        if (!is(name, "d") || !put_path(out, value)) {
             g_string_truncate(out, start);
             put(out, value);
         }
@@ -354,8 +387,8 @@ GBytes *svg_write(const char *stream, size_t bytes, const char *title, const GAr
             put(out, cut(&rest, '>'));
             g_string_append_c(out, '>');
             put_title(out, title);
-        } else if (begins(rest,
-                          "g id=\"surface")) { /* Cairo numbers its surfaces over the life of the process */
+        } else if (begins(rest, "g id=\"surface")) {
+            /* Cairo numbers its surfaces over the life of the process. */
             cut(&rest, '>');
             g_string_append(out, "<g>");
         } else if (rest.n) {

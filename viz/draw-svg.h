@@ -16,7 +16,7 @@ struct svg_text {
     char *text; /* of characters that XML has */
 };
 
-/* The stream ends with a NUL that is not counted.  The title and the array of struct svg_text may be NULL. */
+/* The title and the array of struct svg_text may be NULL. */
 GBytes *svg_write(const char *stream, size_t bytes, const char *title, const GArray *texts);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Coordinates are in px of the canvas, origin top left, y down.  Colours are 0xRRGGBB.  A writer collects
  * into memory; `finish` hands out the bytes, so that nothing half-drawn is ever on disk.  Texts are UTF-8 of
- * one line.
+ * one line; in SVG they lie over all shapes, so a shape drawn later must not cover one.  One thread at a time.
  */
 #ifndef VIZ_DRAW_H
 #define VIZ_DRAW_H
