@@ -161,12 +161,8 @@ static double slow_speed(const struct slow *s, uint32_t task)
         return 1;
     if (h->interference == INTERFERENCE_FACTOR)
         return 1 / h->factor;
-    const struct gemm *g = &s->plan->costs[s->plan->ops[task].cost].gemms[0];
-    if (!g->m)
-        return 1;
-    uint32_t sms = h->cluster->sms, left = sms - MIN(sms - 1, beside * h->sms),
-             tiles = g->m / 128 * g->n / 128;
-    return (double)((tiles + sms - 1) / sms) / ((tiles + left - 1) / left);
+    return 1 / cost_waves_slowdown(h->cluster, &s->plan->costs[s->plan->ops[task].cost],
+                                   MIN(h->cluster->sms - 1, beside * h->sms));
 }
 
 static bool op_can_start(const struct slow *s, uint32_t op)
@@ -261,8 +257,14 @@ struct setting {
 
 static void random_setting(struct setting *s, GRand *rand)
 {
-    *s = (struct setting){
-        .cluster = {.link_gbps = 100, .net_gbps = 25, .net_cards = 1 + pick(rand, 2), .sms = 4}};
+    *s = (struct setting){.cluster = {.f32_tflops = 10,
+                                      .f64_tflops = 5,
+                                      .memory_gbs = 100,
+                                      .efficiency = 1,
+                                      .link_gbps = 100,
+                                      .net_gbps = 25,
+                                      .net_cards = 1 + pick(rand, 2),
+                                      .sms = 4}};
     s->cluster.link_shared = g_rand_boolean(rand);
     s->sharing.beside = g_rand_boolean(rand);
     if (g_rand_boolean(rand))
