@@ -59,7 +59,7 @@ unsigned layer_forward_gemms(const struct model *model, uint32_t layer, uint32_t
     switch (model->layers[layer].kind) {
 #define LAYER(kind, ...) case LAYER_##kind:
 #define GEMM(kind, rows, cols, depth, times)                                                                 \
-    if ((times) > 0)                                                                                         \
+    if ((rows) > 0 && (cols) > 0 && (times) > 0)                                                             \
         gemms[n++] = (struct gemm){(uint32_t)(rows), (uint32_t)(cols), (uint32_t)(depth), (uint32_t)(times)};
 #define PARAM(...)
 #define SAVED(...)
