@@ -58,10 +58,13 @@ static bool pick(struct drawing *d, const struct options *o, const struct figure
     if (d->figure)
         return true;
     if (strcmp(name, "none"))
-        g_set_error(error, OPTION_ERROR, 0, "--figure takes a name that 'parprof list' shows, or none, not '%s'", name);
-    else if (o->given[OPTION_OUTPUT] || o->given[OPTION_SIZE] || o->given[OPTION_DPI] || o->given[OPTION_TEXT])
-        g_set_error_literal(error, OPTION_ERROR, 0,
-                            "--output, --size, --dpi and --text are of the figure, and --figure none asks for no figure");
+        g_set_error(error, OPTION_ERROR, 0,
+                    "--figure takes a name that 'parprof list' shows, or none, not '%s'", name);
+    else if (o->given[OPTION_OUTPUT] || o->given[OPTION_SIZE] || o->given[OPTION_DPI] ||
+             o->given[OPTION_TEXT])
+        g_set_error_literal(
+            error, OPTION_ERROR, 0,
+            "--output, --size, --dpi and --text are of the figure, and --figure none asks for no figure");
     else
         return true;
     return false;
@@ -77,20 +80,27 @@ bool drawing_check(struct drawing *d, const struct options *o, const struct figu
         return true;
     d->path = option_text(o, OPTION_OUTPUT, path);
     const char *format = format_of(d->path);
-    const char *wrong = format ? check_look(&d->look, format, o) : "--output takes a name that ends in .svg, .pdf or .png";
+    const char *wrong =
+        format ? check_look(&d->look, format, o) : "--output takes a name that ends in .svg, .pdf or .png";
     if (wrong) {
         g_set_error_literal(error, OPTION_ERROR, 0, wrong);
         return false;
     }
-    /* Fonts are still loading when a canvas of the usual size is not tried. */
+    draw_prepare();
     const bool unusual = o->given[OPTION_SIZE] || o->given[OPTION_DPI];
-    return output_check(d->path, error) && (d->ops = draw_open(format, error)) &&
-           (!unusual || figure_fits(d->figure, &d->look, d->ops, error));
+    return output_check(d->path, error) && (!unusual || drawing_ready(d, error));
+}
+
+bool drawing_ready(const struct drawing *d, GError **error)
+{
+    const struct draw_ops *ops = d->figure ? draw_open(format_of(d->path), error) : NULL;
+    return !d->figure || (ops && figure_fits(d->figure, &d->look, ops, error));
 }
 
 bool drawing_write(const struct drawing *d, const struct figure_input *input, GError **error)
 {
-    GBytes *bytes = figure_render(d->figure, input, &d->look, d->ops, error);
+    const struct draw_ops *ops = draw_open(format_of(d->path), error);
+    GBytes *bytes = ops ? figure_render(d->figure, input, &d->look, ops, error) : NULL;
     if (!bytes)
         return false;
     gsize n;

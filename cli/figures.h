@@ -9,12 +9,13 @@
 struct drawing {
     const struct figure *figure; /* NULL: --figure none */
     const char *path;            /* "-" is standard output, as SVG */
-    const struct draw_ops *ops;
     struct figure_options look;
 };
 
 /* `figure` and `path` are what is drawn, and where, if the options do not say. */
 bool drawing_check(struct drawing *, const struct options *, const struct figure *figure, const char *path, GError **);
+/* Whether the library is there, before much is done for a figure.  It loads from drawing_check on; to wait for it costs. */
+bool drawing_ready(const struct drawing *, GError **);
 bool drawing_write(const struct drawing *, const struct figure_input *, GError **);
 
 #endif

@@ -11,7 +11,9 @@ bool files_check(struct files *f, const char *mode, const struct options *o, GEr
     if (!drawing_check(&f->drawing, o, figures[0], g_intern_string(standard), error))
         return false;
     if (f->drawing.figure == &figure_sweep) {
-        g_set_error_literal(error, OPTION_ERROR, 0, "--figure sweep needs a sweep, and this is one point of it: 'parprof sweep' draws it");
+        g_set_error_literal(
+            error, OPTION_ERROR, 0,
+            "--figure sweep needs a sweep, and this is one point of it: 'parprof sweep' draws it");
         return false;
     }
     f->trace = option_text(o, OPTION_TRACE, NULL);

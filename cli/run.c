@@ -96,9 +96,13 @@ static bool run_job(const struct options *o, int *status, GError **error)
     struct files files = {0};
     struct attempts attempts = {0};
     attempts_catch_interrupt();
+    if (strcmp(option_text(o, OPTION_FIGURE, ""), "none"))
+        draw_prepare();
     const char *plan = o->operands[0];
     bool ok = (plan ? plan_file_open(&job, plan, o, error) : job_open(&job, o, error)) &&
-              files_check(&files, job.mode->name, o, error) && attempts_make(&attempts, &job, o, error);
+              files_check(&files, job.mode->name, o, error) &&
+              (!job.engine->real || drawing_ready(&files.drawing, error)) &&
+              attempts_make(&attempts, &job, o, error);
     if (ok && attempts_cancelled())
         *status = EXIT_INTERRUPTED;
     if (ok && attempts.n) {

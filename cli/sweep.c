@@ -80,8 +80,7 @@ static bool simulate_point(const struct job *job, struct series_point *point, GE
     return true;
 }
 
-static bool run_point(struct job *job, const struct options *o, struct series_point *point,
-                      GError **error)
+static bool run_point(struct job *job, const struct options *o, struct series_point *point, GError **error)
 {
     struct attempts attempts;
     bool ok = attempts_make(&attempts, job, o, error);
@@ -222,6 +221,8 @@ static bool sweep(struct sweep_job *s, const struct drawing *drawing, GError **e
     attempts_catch_interrupt();
     begin_series(s);
     simulate_all(s);
+    if (memchr(s->real, true, s->points.n) && !drawing_ready(drawing, error))
+        return false;
     run_all(s);
     series_find_best(&s->series);
     return any_good(&s->series, error) && write_series(&s->series, &s->points.base, drawing, error);

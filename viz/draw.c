@@ -1,15 +1,25 @@
 #include "viz/draw.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #define MODULE "parprof-cairo.so"
 #define SYMBOL "parprof_draw"
 
-static const struct draw_ops *open_module(const char *path, const char *format, GError **error)
+const char *const draw_formats[] = {"svg", "pdf", "png", NULL};
+
+typedef const struct draw_ops *find_writer(const char *format);
+
+static struct {
+    pthread_t thread;
+    bool opening;
+    find_writer *find;
+} module;
+
+static find_writer *open_at(const char *path, GError **error)
 {
-    typedef const struct draw_ops *find_writer(const char *format);
-    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    find_writer *find = module ? (find_writer *)dlsym(module, SYMBOL) : NULL;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    find_writer *find = handle ? (find_writer *)dlsym(handle, SYMBOL) : NULL;
 
     if (!find)
         g_set_error(
@@ -17,18 +27,11 @@ static const struct draw_ops *open_module(const char *path, const char *format, 
             "drawing: cannot open %s; install Cairo and Pango (Debian: libpangocairo-1.0-0) or build parprof "
             "again",
             dlerror());
-    return find ? find(format) : NULL;
+    return find;
 }
 
-const char *const draw_formats[] = {"svg", "pdf", "png", NULL};
-
-const struct draw_ops *draw_open(const char *format, GError **error)
+static find_writer *search(GError **error)
 {
-    if (!g_strv_contains(draw_formats, format)) {
-        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                    "drawing: no format is called '%s'; use svg, pdf or png", format);
-        return NULL;
-    }
     g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *beside = program ? g_path_get_dirname(program) : g_strdup(".");
     g_autofree char *above = g_path_get_dirname(beside); /* test programs are built in a folder below it */
@@ -39,11 +42,48 @@ const struct draw_ops *draw_open(const char *format, GError **error)
     for (unsigned i = 0; i < G_N_ELEMENTS(folders); i++) {
         g_autofree char *path = g_build_filename(folders[i], MODULE, NULL);
         if (g_file_test(path, G_FILE_TEST_EXISTS))
-            return open_module(path, format, error);
+            return open_at(path, error);
     }
     g_set_error(error, DRAW_ERROR, DRAW_ERROR_FAILED,
                 "drawing: " MODULE
                 " is in none of %s, %s, %s, %s; 'make' builds it and 'make install' installs it",
                 folders[0], folders[1], folders[2], folders[3]);
     return NULL;
+}
+
+/* The module begins to load fonts when it is asked for a writer. */
+static void *open_module(void *unused)
+{
+    (void)unused;
+    module.find = search(NULL);
+    if (module.find)
+        module.find(draw_formats[0]);
+    return NULL;
+}
+
+/* Also when the process ends before anything is drawn: libraries are taken down then. */
+static void __attribute__((destructor)) settle(void)
+{
+    if (module.opening)
+        pthread_join(module.thread, NULL);
+    module.opening = false;
+}
+
+void draw_prepare(void)
+{
+    if (!module.find && !module.opening)
+        module.opening = pthread_create(&module.thread, NULL, open_module, NULL) == 0;
+}
+
+const struct draw_ops *draw_open(const char *format, GError **error)
+{
+    if (!g_strv_contains(draw_formats, format)) {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                    "drawing: no format is called '%s'; use svg, pdf or png", format);
+        return NULL;
+    }
+    settle();
+    if (!module.find)
+        module.find = search(error);
+    return module.find ? module.find(format) : NULL;
 }

@@ -55,6 +55,8 @@ struct draw_ops {
     void (*cancel)(struct draw *);
 };
 
+/* Begins to open the module of draw_open on a thread, beside what its caller does until then. */
+void draw_prepare(void);
 /* The writer of a format, from a module opened when a figure is drawn and kept for the life of the process.  NULL: it is
  * nowhere, or its libraries are missing; the error says where it was looked for and what to do. */
 const struct draw_ops *draw_open(const char *format, GError **);
