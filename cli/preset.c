@@ -174,7 +174,8 @@ static struct digest_row row(const struct preset_step *s, const char *overlap, d
 
 void preset_digest(const struct preset *p, struct digest *d)
 {
-    *d = (struct digest){.mode = g_strdup(p->mode),
+    *d = (struct digest){.published = true,
+                         .mode = g_strdup(p->mode),
                          .model = g_strdup(p->model),
                          .n_ranks = p->ranks,
                          .labels = g_new0(char *, 5),

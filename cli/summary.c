@@ -178,6 +178,15 @@ static void head_costs(const struct job *job, GString *out)
     g_string_append_c(out, '\n');
 }
 
+/* What the simulator was told of ops that disturb each other. */
+static void head_shared(const struct trace *trace, GString *out)
+{
+    static const char *const keys[] = {"interference", "sharing"};
+    for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
+        if (trace_label_value(trace, keys[i]))
+            g_string_append_printf(out, "%s: %s\n", keys[i], trace_label_value(trace, keys[i]));
+}
+
 void summary_head(const struct job *job, const struct options *o, const struct trace *trace, GString *out)
 {
     head_ranks(job, o, trace, out);
@@ -185,9 +194,10 @@ void summary_head(const struct job *job, const struct options *o, const struct t
         head_plan(job, out);
     if (job->model)
         head_model(job, out);
-    if (!job->engine->real)
+    if (!job->engine->real) {
         head_costs(job, out);
-    else if (job->shape.ranks > 1 && job->link_gbps > 0)
+        head_shared(trace, out);
+    } else if (job->shape.ranks > 1 && job->link_gbps > 0)
         g_string_append_printf(out, "link paced to %g Gb/s, %g µs (--link none: raw memory)\n",
                                job->link_gbps, job->link_us);
     else if (job->shape.ranks > 1)

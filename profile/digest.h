@@ -20,6 +20,7 @@ struct digest {
     char *mode, *backend, *model; /* NULL: unknown */
     uint32_t n_ranks;
     bool simulated, cancelled;
+    bool published; /* by others: a row's measured is then published, and what is not is computed from it */
     char **labels, **options, **environment; /* key, value, ... NULL; never NULL themselves */
     uint32_t n_rows;
     struct digest_row *rows; /* the report's own last */

@@ -132,6 +132,8 @@ static char *beside_text(const struct scene *s, const struct row *r)
 
 static const char *made(const struct digest *d, const struct row *r)
 {
+    if (d->published)
+        return r->of->measured ? "published" : "computed";
     return r->of->measured ? "measured" : d->simulated ? "simulated" : "predicted";
 }
 

@@ -359,9 +359,12 @@ static char *headline(const struct series *s, char brief[static 96])
 {
     char number[32];
     g_autofree char *values = series_place(s, s->best);
+    g_autofree char *best =
+        g_strdup_printf("best step %s", format_duration(s->points[s->best].step_ns, number));
+    g_autofree char *where = g_strdup_printf("%s at %s", best, values);
 
-    g_snprintf(brief, 96, "best step %s", format_duration(s->points[s->best].step_ns, number));
-    return g_strdup_printf("%s: %s at %s", s->title ? s->title : "sweep", brief, values);
+    g_snprintf(brief, 96, "%s", strlen(where) < 96 ? where : best);
+    return g_strdup_printf("%s: %s", s->title ? s->title : "sweep", where);
 }
 
 static char *caption(const struct series *s, const char *extra)
