@@ -54,7 +54,7 @@ char *sharing_text(const struct sharing *s)
     switch (s->interference) {
     case INTERFERENCE_FACTOR:
         g_ascii_formatd(number, sizeof number, "%.6g", s->factor);
-        return g_strdup_printf("factor %s", number);
+        return g_strdup_printf("computation takes %s times as long beside communication", number);
     case INTERFERENCE_SM:
         return g_strdup_printf("%u SM%s held by communication", s->sms, s->sms == 1 ? "" : "s");
     default:

@@ -41,7 +41,7 @@ struct sharing {
 
 /* "none", "factor:1.2", "sm:16"; fills the last three.  The error says the forms. */
 bool sharing_interference(struct sharing *, const char *text, GError **);
-/* "factor 1.2", "16 SMs held by communication"; "" for none.  g_free */
+/* "computation takes 1.2 times as long beside communication", "16 SMs held by communication"; "" for none.  g_free */
 char *sharing_text(const struct sharing *);
 
 #endif

@@ -567,10 +567,11 @@ static void test_parse(void)
         g_assert_nonnull(strstr(error->message, "factor:X"));
         g_error_free(error);
     }
-    static const char *const good[][2] = {{"none", ""},
-                                          {"factor:1.25", "factor 1.25"},
-                                          {"sm:16", "16 SMs held by communication"},
-                                          {"sm:1", "1 SM held by communication"}};
+    static const char *const good[][2] = {
+        {"none", ""},
+        {"factor:1.25", "computation takes 1.25 times as long beside communication"},
+        {"sm:16", "16 SMs held by communication"},
+        {"sm:1", "1 SM held by communication"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(good); i++) {
         g_assert_true(sharing_interference(&s, good[i][0], NULL));
         g_autofree char *text = sharing_text(&s);
