@@ -4,6 +4,22 @@
 
 #include "cli/output.h"
 #include "profile/export.h"
+#include "profile/import.h"
+
+static const enum option_id options_of[FILES] = {OPTION_OUTPUT, OPTION_REPORT, OPTION_TRACE, OPTION_COSTS};
+
+static bool check_apart(const struct files *f, GError **error)
+{
+    for (unsigned i = 0; i < FILES; i++)
+        for (unsigned k = 0; k < i; k++)
+            if (output_same(f->path[i], f->path[k])) {
+                g_set_error(error, OPTION_ERROR, 0,
+                            "--%s and --%s would overwrite each other: name a file each",
+                            option_name(options_of[k]), option_name(options_of[i]));
+                return false;
+            }
+    return true;
+}
 
 bool files_check(struct files *f, const char *mode, const struct options *o, GError **error)
 {
@@ -16,15 +32,13 @@ bool files_check(struct files *f, const char *mode, const struct options *o, GEr
             "--figure sweep needs a sweep, and this is one point of it: 'parprof sweep' draws it");
         return false;
     }
-    f->trace = option_text(o, OPTION_TRACE, NULL);
-    f->report = option_text(o, OPTION_REPORT, NULL);
-    if (output_same(f->drawing.path, f->trace) || output_same(f->drawing.path, f->report) ||
-        output_same(f->trace, f->report)) {
-        g_set_error_literal(error, OPTION_ERROR, 0,
-                            "--output, --trace and --report would overwrite each other: name a file each");
-        return false;
+    f->path[FILE_FIGURE] = f->drawing.path;
+    for (unsigned i = FILE_FIGURE + 1; i < FILES; i++) {
+        f->path[i] = option_text(o, options_of[i], NULL);
+        if (f->path[i] && !output_check(f->path[i], error))
+            return false;
     }
-    return (!f->trace || output_check(f->trace, error)) && (!f->report || output_check(f->report, error));
+    return check_apart(f, error);
 }
 
 static bool draw(const struct files *f, const struct report *report, GError **error)
@@ -42,47 +56,63 @@ static bool draw(const struct files *f, const struct report *report, GError **er
     return ok;
 }
 
-bool files_write(const struct files *f, const struct report *report, GError **error)
+/* Says what was measured on what. */
+static void write_costs(const struct report *r, GString *out)
 {
-    g_autoptr(GString) text = g_string_new(NULL);
-    bool ok = true;
-    if (f->report) {
-        report_json(report, text);
-        ok = output_write(f->report, text->str, text->len, error);
-    }
-    if (f->trace) {
-        g_string_truncate(text, 0);
-        export_chrome(report->trace, text);
-        ok &= output_write(f->trace, text->str, text->len, ok ? error : NULL);
-    }
-    if (f->drawing.figure)
-        ok &= draw(f, report, ok ? error : NULL);
-    return ok;
+    g_autoptr(GString) source = g_string_new(r->trace->t.model);
+    for (unsigned i = 0; r->environment && r->environment[i]; i += 2)
+        g_string_append_printf(source, ", %s %s", r->environment[i], r->environment[i + 1]);
+    export_costs(r->costs, source->str, out);
 }
 
-static bool is_stdout(const char *path)
+static bool write_file(const struct files *f, enum file file, const struct report *report, GError **error)
 {
-    return path && !strcmp(path, "-");
+    g_autoptr(GString) text = g_string_new(NULL);
+    switch (file) {
+    case FILE_FIGURE:
+        return draw(f, report, error);
+    case FILE_REPORT:
+        report_json(report, text);
+        break;
+    case FILE_TRACE:
+        export_chrome(report->trace, text);
+        break;
+    default:
+        write_costs(report, text);
+    }
+    return output_write(f->path[file], text->str, text->len, error);
+}
+
+bool files_write(const struct files *f, const struct report *report, GError **error)
+{
+    static const enum file order[FILES] = {FILE_REPORT, FILE_COSTS, FILE_TRACE, FILE_FIGURE};
+    bool ok = true;
+    for (unsigned i = 0; i < FILES; i++)
+        if (f->path[order[i]])
+            ok &= write_file(f, order[i], report, ok ? error : NULL);
+    return ok;
 }
 
 bool files_take_stdout(const struct files *f)
 {
-    return is_stdout(f->drawing.path) || is_stdout(f->trace) || is_stdout(f->report);
+    for (unsigned i = 0; i < FILES; i++)
+        if (f->path[i] && !strcmp(f->path[i], "-"))
+            return true;
+    return false;
 }
 
 void files_name(const struct files *f, const struct report *r, GString *out)
 {
-    const char *const names[] = {f->drawing.path, f->trace, f->report};
-    const char *before = "wrote ";
-    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
-        if (!names[i])
+    const char *before = "wrote ", *after = "";
+    for (unsigned i = 0; i < FILES; i++) {
+        if (!f->path[i])
             continue;
-        g_string_append_printf(out, "%s%s", before, names[i]);
-        if (i == 0 && r->analysis->n_steps > 1)
+        g_string_append_printf(out, "%s%s", before, f->path[i]);
+        if (i == FILE_FIGURE && r->analysis->n_steps > 1)
             g_string_append_printf(out, " (step %u of %u, the median)", r->analysis->median_step + 1,
                                    r->analysis->n_steps);
         before = ", ";
+        after = "; ";
     }
-    if (f->drawing.path || f->trace || f->report)
-        g_string_append(out, "; ");
+    g_string_append(out, after);
 }

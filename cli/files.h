@@ -5,10 +5,11 @@
 #include "cli/figures.h"
 #include "profile/report.h"
 
-/* What was asked for; NULL where nothing was. */
+enum file { FILE_FIGURE, FILE_REPORT, FILE_TRACE, FILE_COSTS, FILES };
+
 struct files {
     struct drawing drawing;
-    const char *trace, *report;
+    const char *path[FILES]; /* NULL: not asked for */
 };
 
 /* Fails on what could not be drawn or written.  Not given, the figure goes to parprof-MODE.svg. */

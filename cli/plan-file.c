@@ -18,7 +18,14 @@ static bool check_options(const struct options *o, const char *path, GError **er
                         file_name(path));
             return false;
         }
-    return true;
+    if (!o->given[OPTION_COSTS])
+        return true;
+    g_set_error(
+        error, OPTION_ERROR, 0,
+        "--%s: the plan in %s is run as it is, not without overlap first; --%s keeps what it took, and "
+        "--%s measured:FILE reads that, too",
+        option_name(OPTION_COSTS), file_name(path), option_name(OPTION_TRACE), option_name(OPTION_COST));
+    return false;
 }
 
 static bool read_plan(struct job *job, const char *path, GError **error)

@@ -146,6 +146,17 @@ char **points_values(const struct points *p, uint32_t i)
     return values;
 }
 
+/* Where points differ in backend or mode, each leaves out what belongs to others' only. */
+static void leave_out_foreign(struct options *o, enum option_id axis, const char *value)
+{
+    if (axis != OPTION_BACKEND && axis != OPTION_MODE)
+        return;
+    for (unsigned id = 0; id < N_OPTIONS; id++) {
+        const struct option_spec *spec = &option_specs[id];
+        o->given[id] &= option_listed(axis == OPTION_MODE ? spec->modes : spec->backends, value);
+    }
+}
+
 bool points_options(const struct points *p, uint32_t i, struct options *o, GError **error)
 {
     g_auto(GStrv) values = points_values(p, i);
@@ -153,5 +164,7 @@ bool points_options(const struct points *p, uint32_t i, struct options *o, GErro
     for (unsigned a = 0; a < p->n_axes; a++)
         if (!options_set(o, p->axis[a], values[a], error))
             return false;
+    for (unsigned a = 0; a < p->n_axes; a++)
+        leave_out_foreign(o, p->axis[a], values[a]);
     return true;
 }

@@ -21,7 +21,8 @@ bool points_init(struct points *, const struct options *, GError **);
 void points_release(struct points *);
 /* The values of point i, an axis each; the last axis varies fastest.  g_strfreev */
 char **points_values(const struct points *, uint32_t i);
-/* The options of point i, as if a run had been given them.  options_release, also on failure. */
+/* The options of point i, as if a run had been given them; where backends or modes are an axis, without those that
+ * belong to others only.  options_release, also on failure. */
 bool points_options(const struct points *, uint32_t i, struct options *, GError **);
 
 #endif

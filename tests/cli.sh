@@ -42,6 +42,8 @@ for kind in breakdown memory; do
     [ "$status" = 0 ] && grep -q '<svg' "$dir/out"
     result $? "--figure $kind"
 done
+refuses 2 "would overwrite" --report x.json --costs x.json
+refuses 2 "belongs to --backend cpu" --backend sim --costs x.json
 refuses 2 "needs a sweep" --backend sim --model mini --figure sweep
 refuses 2 "ddp-paper" --preset nothing
 refuses 2 "--ranks changes nothing" --preset ddp-paper --ranks 2
