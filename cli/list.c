@@ -10,7 +10,7 @@
 
 static void item(const char *name, const char *summary)
 {
-    printf("  %-12s %s\n", name, summary);
+    printf("  %-14s %s\n", name, summary);
 }
 
 static bool list_models(GError **error)
