@@ -35,14 +35,21 @@ struct mean {
     uint32_t n;
 };
 
+/* The largest double below 2^63 is what int64 has room for. */
+static int64_t whole_ns(double ns)
+{
+    return (int64_t)MIN(ns + 0.5, 0x1.fffffffffffffp62);
+}
+
 static void add_step(const struct trace *trace, struct mean *means, struct cost_table *table)
 {
-    for (uint32_t i = 0; i < trace->n_costs; i++)
+    for (uint32_t i = 0; i < trace->n_costs; i++) {
         if (means[i].n)
             cost_table_add(table, &trace->costs[i],
-                           &(struct cost){(int64_t)(means[i].alone_ns / means[i].n + 0.5),
-                                          (int64_t)(means[i].work_ns / means[i].n + 0.5)});
-    memset(means, 0, trace->n_costs * sizeof *means);
+                           &(struct cost){whole_ns(means[i].alone_ns / means[i].n),
+                                          whole_ns(means[i].work_ns / means[i].n)});
+        means[i] = (struct mean){0};
+    }
 }
 
 static bool is_alone(const struct trace *trace, const struct trace_op *op)
