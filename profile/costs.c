@@ -1,4 +1,3 @@
-
 #include "profile/gang.h"
 
 /* What each op took, by op; of a gang, from the arrival of its last member. */
