@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/output.h"
+#include "cli/prices.h"
+
 #define FIRST_BYTES ((gsize)64 << 10)
 
 struct buffer {
@@ -49,12 +52,24 @@ static bool read_all(int fd, const char *path, struct buffer *b, GError **error)
 }
 
 /* Of a file whose size is known one byte more, so that reading it ends without growing. */
-static gsize first_room(int fd)
+static gsize first_room(const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode) || st->st_size <= 0)
+        return FIRST_BYTES;
+    return MIN((gsize)st->st_size, INPUT_BYTES_MAX) + 1;
+}
+
+/* Devices but terminals have no end, or nothing. */
+static bool read_open(int fd, const char *path, struct buffer *b, GError **error)
 {
     struct stat st;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0)
-        return FIRST_BYTES;
-    return MIN((gsize)st.st_size, INPUT_BYTES_MAX) + 1;
+    if (fstat(fd, &st))
+        return fail(error, path, errno, g_strerror(errno));
+    if ((S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) && !isatty(fd))
+        return fail(error, path, EINVAL, "it is a device; give a file or a pipe");
+    if (!grow(b, first_room(&st)))
+        return fail(error, path, ENOMEM, "it is longer than memory has room for");
+    return read_all(fd, path, b, error);
 }
 
 char *file_read(const char *path, gsize *bytes, GError **error)
@@ -65,8 +80,7 @@ char *file_read(const char *path, gsize *bytes, GError **error)
         fail(error, path, errno, g_strerror(errno));
         return NULL;
     }
-    bool ok = grow(&b, first_room(fd)) ? read_all(fd, path, &b, error)
-                                       : fail(error, path, ENOMEM, "it is longer than memory has room for");
+    bool ok = read_open(fd, path, &b, error);
     close(fd);
     if (!ok) {
         g_free(b.text);
@@ -80,4 +94,58 @@ char *file_read(const char *path, gsize *bytes, GError **error)
 const char *file_name(const char *path)
 {
     return strcmp(path, "-") ? path : "standard input";
+}
+
+/* The texts that an option was given: several only in a sweep.  NULL after the last. */
+static const char *text_of(const struct options *o, enum option_id id, guint i)
+{
+    if (o->texts[id])
+        return i < o->texts[id]->len ? o->texts[id]->pdata[i] : NULL;
+    return i == 0 ? option_text(o, id, NULL) : NULL;
+}
+
+static bool spares(const struct options *o, const char *input, GError **error)
+{
+    static const enum option_id outputs[] = {OPTION_OUTPUT, OPTION_TRACE, OPTION_REPORT};
+    for (unsigned k = 0; k < G_N_ELEMENTS(outputs); k++)
+        for (guint i = 0; text_of(o, outputs[k], i); i++)
+            if (strcmp(input, "-") && output_same(text_of(o, outputs[k], i), input)) {
+                g_set_error(error, OPTION_ERROR, 0,
+                            "--%s would overwrite '%s', which is to be read: name another file",
+                            option_name(outputs[k]), input);
+                return false;
+            }
+    return true;
+}
+
+/* The file that an option names; NULL: none, but what is built in. */
+static const char *file_in(enum option_id id, const char *text)
+{
+    switch (id) {
+    case OPTION_COST:
+    case OPTION_COMM_MODEL:
+        return g_str_has_prefix(text, PRICES_MEASURED) ? text + strlen(PRICES_MEASURED) : NULL;
+    case OPTION_MODEL:
+    case OPTION_CLUSTER:
+    case OPTION_PRESET:
+        return strchr(text, '/') || g_str_has_suffix(text, ".ini") ? text : NULL;
+    default:
+        return text;
+    }
+}
+
+bool input_spared(const struct options *o, GError **error)
+{
+    static const enum option_id inputs[] = {OPTION_DATA,  OPTION_COST,    OPTION_COMM_MODEL,
+                                            OPTION_MODEL, OPTION_CLUSTER, OPTION_PRESET};
+    for (char **operand = o->operands; *operand; operand++)
+        if (!spares(o, *operand, error))
+            return false;
+    for (unsigned k = 0; k < G_N_ELEMENTS(inputs); k++)
+        for (guint i = 0; text_of(o, inputs[k], i); i++) {
+            const char *file = file_in(inputs[k], text_of(o, inputs[k], i));
+            if (file && !spares(o, file, error))
+                return false;
+        }
+    return true;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/input.h"
 #include "config.h"
 #include "plan/engine.h"
 
@@ -41,7 +42,7 @@ static bool dispatch(int argc, char **argv, int *status, GError **error)
         g_autofree char *help = help_text(argc > 1 && argv[1][0] != '-' ? o.command : NULL);
         fputs(help, stdout);
     } else if (ok)
-        ok = command_find(o.command)->run(&o, status, error);
+        ok = input_spared(&o, error) && command_find(o.command)->run(&o, status, error);
     options_release(&o);
     return ok;
 }

@@ -9,8 +9,8 @@
 
 static bool fail(GError **error, const char *path, int code)
 {
-    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s", path,
-                g_strerror(code));
+    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s",
+                strcmp(path, "-") ? path : "standard output", g_strerror(code));
     return false;
 }
 

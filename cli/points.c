@@ -16,7 +16,8 @@ static bool parse(const char *text, const char **end, double *out)
     char *stop;
     *out = g_ascii_strtod(text, &stop);
     *end = stop;
-    return stop != text && isfinite(*out) && !memchr(text, 'x', (size_t)(stop - text));
+    return stop != text && isfinite(*out) && !memchr(text, 'x', (size_t)(stop - text)) &&
+           !memchr(text, 'X', (size_t)(stop - text));
 }
 
 static void add_number(GPtrArray *values, double x)
@@ -71,13 +72,12 @@ static bool check_values(const struct points *p, enum option_id id, char **value
 {
     struct options scratch;
     bool ok = true;
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     options_copy(&scratch, &p->base);
-    for (unsigned i = 0; ok && values[i]; i++) {
-        ok = options_set(&scratch, id, values[i], error);
-        for (unsigned k = 0; ok && k < i; k++)
-            if (!strcmp(values[i], values[k]))
-                ok = refuse(error, id, values[i], "given twice: leave one out");
-    }
+    for (unsigned i = 0; ok && values[i]; i++)
+        ok =
+            options_set(&scratch, id, values[i], error) &&
+            (g_hash_table_add(seen, values[i]) || refuse(error, id, values[i], "given twice: leave one out"));
     options_release(&scratch);
     return ok;
 }

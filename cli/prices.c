@@ -5,8 +5,6 @@
 #include "cli/input.h"
 #include "profile/import.h"
 
-#define MEASURED "measured:"
-
 /* A table's model under a name that says where its numbers come from. */
 struct measured {
     struct cost_model model; /* first */
@@ -54,8 +52,8 @@ static struct cost_model *rest_new(struct prices *prices, const struct options *
     const char *cost = option_text(o, OPTION_COST, "analytic");
     if (g_str_has_prefix(cost, "unit") && (!cost[4] || cost[4] == ':'))
         return cost_unit_new(cost[4] ? cost + 5 : "", error);
-    if (g_str_has_prefix(cost, MEASURED))
-        return measured_new(prices, cost + strlen(MEASURED), error);
+    if (g_str_has_prefix(cost, PRICES_MEASURED))
+        return measured_new(prices, cost + strlen(PRICES_MEASURED), error);
     if (!strcmp(cost, "analytic"))
         return cost_analytic_new(cluster, error);
     refuse(OPTION_COST, cost, "analytic, unit:F=1,B=1,W=1,C=0 or measured:FILE", error);
@@ -70,8 +68,8 @@ static struct cost_model *comm_new(struct prices *prices, const struct options *
         return cost_nccl_new(cluster, error);
     if (!strcmp(comm, "alpha-beta"))
         return cost_analytic_new(cluster, error);
-    if (g_str_has_prefix(comm, MEASURED))
-        return measured_new(prices, comm + strlen(MEASURED), error);
+    if (g_str_has_prefix(comm, PRICES_MEASURED))
+        return measured_new(prices, comm + strlen(PRICES_MEASURED), error);
     refuse(OPTION_COMM_MODEL, comm, "alpha-beta, nccl or measured:FILE", error);
     return NULL;
 }

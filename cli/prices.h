@@ -6,6 +6,9 @@
 #include "sim/cluster.h"
 #include "sim/cost-model.h"
 
+/* What stands before the name of a file of measured costs. */
+#define PRICES_MEASURED "measured:"
+
 struct prices {
     struct cost_model *model;       /* what to price with */
     struct cost_model *comm, *rest; /* its parts; NULL: it is whole */

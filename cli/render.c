@@ -49,18 +49,18 @@ static bool read_trace(struct source *s, const char *text, size_t n, GError **er
 static bool source_read(struct source *s, const char *path, GError **error)
 {
     size_t n;
-    *s = (struct source){.path = path};
+    *s = (struct source){.path = file_name(path)};
     g_autofree char *text = file_read(path, &n, error);
-    if (!text || !(s->kind = import_kind(text, n, path, error)))
+    if (!text || !(s->kind = import_kind(text, n, s->path, error)))
         return false;
-    s->name = g_filename_display_basename(path);
+    s->name = g_filename_display_basename(s->path);
     if (!strcmp(s->kind, "trace"))
         return read_trace(s, text, n, error);
     if (!strcmp(s->kind, "report"))
-        return s->has_digest = digest_read(text, n, path, &s->digest, error);
+        return s->has_digest = digest_read(text, n, s->path, &s->digest, error);
     if (!strcmp(s->kind, "sweep"))
-        return s->has_series = series_read(text, n, path, &s->series, error);
-    g_set_error(error, OPTION_ERROR, 0, "%s is a %s: figures are of traces, reports and sweeps", path,
+        return s->has_series = series_read(text, n, s->path, &s->series, error);
+    g_set_error(error, OPTION_ERROR, 0, "%s is a %s: figures are of traces, reports and sweeps", s->path,
                 s->kind);
     return false;
 }

@@ -189,6 +189,8 @@ bool series_read(const char *text, size_t n, const char *name, struct series *s,
     }
     if (!schema)
         json_fail(j, "no \"schema\": a sweep has " SCHEMA "1");
+    else if (json_cut(j))
+        json_fail(j, "the rest of the sweep is missing");
     if (!s->axes)
         json_fail(j, "no \"axes\": a list of the options that were swept");
     else if (values != UINT32_MAX && values != s->n_axes)

@@ -88,6 +88,9 @@ refuses 2 "sometimes" --overlap none,sometimes
 refuses 2 "twice" --overlap none,backward,none
 refuses 2 "--overlap" --overlap none,
 refuses 2 "one overlap" plan --overlap none,backward
+refuses 2 "--devices takes 1 to 4096" --backend sim --devices 5000
+refuses 2 "a range is" sweep --backend sim --ranks 0X2..0X4
+refuses 2 "twice" sweep --backend sim --ranks 2,4,2
 refuses 2 "--dtype" --dtype f16
 refuses 2 "--format" plan --format yaml
 refuses 2 "plan" --format json
@@ -137,6 +140,11 @@ rmdir folder.svg
 run --backend sim -q --trace /dev/full --figure none
 [ "$status" = 2 ] && grep -q /dev/full "$dir/err" && [ -c /dev/full ]
 result $? "a full device is an error, and stays a device"
+
+echo '{]' | "$PARPROF" render - 2>"$dir/err" >"$dir/out"
+[ $? = 2 ] && grep -q '^parprof: standard input:1: ' "$dir/err" &&
+    ! "$PARPROF" plan -o - 2>"$dir/err" >/dev/full && grep -q "'standard output'" "$dir/err"
+result $? "errors name standard input and output"
 
 "$PARPROF" list >/dev/full 2>"$dir/err"
 [ $? = 2 ] && grep -q "standard output" "$dir/err"
@@ -208,6 +216,23 @@ result $? "a plan from a file is simulated as the one that was made"
 run run p.json --steps 3 --warmup 1 --link none --report r.json
 [ "$status" = 0 ] && [ -s parprof-ddp.svg ] && grep -q 'equal on all ranks' "$dir/out" && grep -q '"plan": "p.json"' r.json
 result $? "a plan from a file is run"
+sum=$(cksum <p.json)
+ln -s p.json link.svg
+for option in "--trace ./p.json" "-o link.svg"; do
+    # shellcheck disable=SC2086
+    run run p.json --backend sim $option
+    [ "$status" = 2 ] && grep -q 'would overwrite .p.json., which is to be read' "$dir/err" || break
+done && [ "$(cksum <p.json)" = "$sum" ]
+result $? "what is read is not overwritten"
+run --backend sim --cost measured:p.json --report p.json
+[ "$status" = 2 ] && grep -q -- '--report would overwrite' "$dir/err" &&
+    run sweep --backend sim --cost measured:p.json --cost analytic --report p.json
+[ "$status" = 2 ] && grep -q -- '--report would overwrite' "$dir/err" && [ "$(cksum <p.json)" = "$sum" ]
+result $? "measured costs are not overwritten"
+rm link.svg
+run run /dev/zero
+[ "$status" = 2 ] && grep -q 'it is a device' "$dir/err"
+result $? "a device is no plan"
 run run p.json --ranks 3
 [ "$status" = 2 ] && grep -q 'ranks: the plan in p.json says it' "$dir/err"
 result $? "options that define a plan are refused beside one"

@@ -195,6 +195,8 @@ static void test_refused(void)
          "1\",\"axes\":[\"x\"],\"points\":[{\"values\":[\"1\"],\"step_ns\":1e30}]}",
          "s.json:1"},
         {"{\"schema\":\"parprof.sweep/1\",\"axes\":[1]}", "s.json:1"},
+        {"{\"schema\":\"parprof.sweep/1\",\"axes\":[\"x\"],\"points\":[{\"values\":[\"1\"],\"step_ns\":1},",
+         "the rest of the sweep is missing"},
     };
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         struct series s;

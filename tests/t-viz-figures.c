@@ -262,6 +262,21 @@ static void test_breakdown_sums(void)
     }
 }
 
+/* Overlap that saves nothing is no headline. */
+static void test_nothing_saved(void)
+{
+    struct digest d;
+    struct figure_options o = {.width = 1280, .height = 720};
+
+    digest_begin(&d, "m", 2);
+    add_row(&d, NULL, "none", false, 10, 40, 0, 45, 5, 0);
+    add_row(&d, NULL, "backward", false, 10, 40, 0, 45, 5, 0);
+    struct draw *list = draw(&figure_breakdown, &(struct figure_input){.digest = &d}, &o);
+    expect(list, "DDP, m, 2 ranks: where a step's time goes");
+    draw_list.cancel(list);
+    digest_release(&d);
+}
+
 static void test_groups(void)
 {
     struct digest d;
@@ -544,6 +559,7 @@ int main(int argc, char **argv)
     tap_init(&argc, &argv);
     g_test_add_func("/figures/breakdown", test_breakdown);
     g_test_add_func("/figures/breakdown/sums", test_breakdown_sums);
+    g_test_add_func("/figures/breakdown/nothing-saved", test_nothing_saved);
     g_test_add_func("/figures/breakdown/groups", test_groups);
     g_test_add_func("/figures/memory", test_memory);
     g_test_add_func("/figures/sweep", test_sweep);

@@ -335,7 +335,7 @@ static void message(const struct scene *s, char text[static 96])
     }
     g_ascii_formatd(low, sizeof low, "%.1f", least);
     g_ascii_formatd(high, sizeof high, "%.1f", most);
-    if (!(least > 0))
+    if (!(least > 0 && most >= least))
         g_strlcpy(text, "where a step's time goes", 96);
     else if (!strcmp(low, high))
         g_snprintf(text, 96, "overlap saves %s %%", low);
