@@ -1,6 +1,5 @@
 #include "base/json.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/decimal.h"
@@ -461,9 +460,8 @@ double json_number(struct json *j)
     struct decimal d;
     if (!take_decimal(j, NULL, &d))
         return 0;
-    g_autofree char *digits = g_strndup(j->token, (gsize)(j->at - j->token));
-    double x = g_ascii_strtod(digits, NULL);
-    if (isfinite(x))
+    double x;
+    if (decimal_double(j->token, j->at, &x))
         return x;
     out_of_range(j, "a number that a double holds");
     return 0;
