@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "profile/import-tables.h"
+#include "base/json.h"
 
 /* Sums of a few stay within int64. */
 #define TIME_MAX (INT64_MAX / 8)
@@ -343,7 +343,7 @@ static void read_members(struct reader *r)
         else if (!strcmp(key, "model"))
             set_text(j, &d->model);
         else if (!strcmp(key, "ranks"))
-            d->n_ranks = json_u32(j, 0, RANKS_MAX);
+            d->n_ranks = json_u32(j, 0, PLAN_RANKS_MAX);
         else if (!strcmp(key, "simulated"))
             d->simulated = json_bool(j);
         else if (!strcmp(key, "cancelled"))

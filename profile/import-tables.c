@@ -40,13 +40,13 @@ static void read_lane(struct reader *r, GArray *rows)
         else if (!strcmp(key, "class"))
             row.cls = json_name(j, lane_class_name, LANE_CLASSES);
         else if (!strcmp(key, "rank"))
-            row.rank = json_u32(j, 0, RANKS_MAX - 1);
+            row.rank = json_u32(j, 0, PLAN_RANKS_MAX - 1);
         else if (!strcmp(key, "device"))
             row.device = json_u32(j, 0, OP_NONE - 1);
         else if (!strcmp(key, "node"))
             row.node = json_u32(j, 0, OP_NONE - 1);
         else if (!strcmp(key, "peer"))
-            row.peer = json_u32(j, 0, RANKS_MAX - 1);
+            row.peer = json_u32(j, 0, PLAN_RANKS_MAX - 1);
         else
             json_skip(j);
     }
@@ -305,7 +305,7 @@ static void read_members(struct reader *r)
         else if (!strcmp(key, "model"))
             trace->t.model = text_or_null(r);
         else if (!strcmp(key, "ranks"))
-            trace->t.n_ranks = json_u32(j, 0, RANKS_MAX);
+            trace->t.n_ranks = json_u32(j, 0, PLAN_RANKS_MAX);
         else if (!strcmp(key, "steps"))
             r->counts->steps = json_u32(j, 0, OP_NONE - 1);
         else if (!strcmp(key, "ops"))
