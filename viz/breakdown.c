@@ -134,7 +134,7 @@ static const char *made(const struct digest *d, const struct row *r)
     return r->of->measured ? "measured" : d->simulated ? "simulated" : "predicted";
 }
 
-/* ---- what stands where */
+/* --- what stands where */
 
 /* The first ones; of a single group the last too, which the report is of. */
 static const struct row *shown_row(const struct scene *s, uint32_t i)
@@ -192,7 +192,7 @@ static void place_columns(struct scene *s, const struct digest *d)
     }
 }
 
-/* ---- paint */
+/* --- paint */
 
 /* From the end of backward to the left, where it was hidden; with the values that found no room on the bar.
  */

@@ -88,7 +88,7 @@ static void name_rows(struct scene *s)
     }
 }
 
-/* ---- what stands where */
+/* --- what stands where */
 
 static void place_columns(struct scene *s)
 {
@@ -104,7 +104,7 @@ static void place_columns(struct scene *s)
         frame_leave_beside(&s->frame, &s->scale, s->rows[i].peak / s->most, s->rows[i].beside);
 }
 
-/* ---- paint */
+/* --- paint */
 
 /* What found no room on the bar is added to missing. */
 static void paint_bar(const struct scene *s, const struct row *r, double y, GString *missing)
