@@ -7,7 +7,7 @@
 #include "base/data.h"
 #include "base/decimal.h"
 
-G_DEFINE_QUARK(parprof - ini, ini_error)
+G_DEFINE_QUARK(parprof_ini, ini_error)
 
 /* Far above any model or cluster, and small enough that looking keys up one by one stays cheap. */
 #define TEXT_MAX ((gsize)64 << 10)

@@ -1,6 +1,5 @@
 #include "profile/cause.h"
 
-#include <stdlib.h>
 
 #include "profile/gang.h"
 

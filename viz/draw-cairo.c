@@ -1,7 +1,6 @@
 #include "viz/draw-cairo.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>

@@ -1,6 +1,5 @@
 #include "viz/frame.h"
 
-#include <math.h>
 #include <string.h>
 
 #define SIDE         24.0

@@ -1,7 +1,5 @@
 #include "viz/sweep-bars.h"
 
-#include <string.h>
-
 #include "viz/layout.h"
 
 #define MAX_NAME 220.0

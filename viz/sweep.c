@@ -2,7 +2,7 @@
 #include "viz/figure.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "viz/curves.h"
 #include "viz/frame.h"

@@ -1,8 +1,6 @@
 /* One step over time: what computes, what communicates beside it, and what that saved. */
 #include "viz/figure.h"
 
-#include <string.h>
-
 #include "viz/lanes.h"
 #include "viz/layout.h"
 #include "viz/palette.h"
