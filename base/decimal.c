@@ -1,5 +1,7 @@
 #include "base/decimal.h"
 
+#include <math.h>
+
 #include <glib.h>
 
 static const char *read_exponent(const char *at, const char *end, int64_t *out)
@@ -67,4 +69,14 @@ bool decimal_whole(const struct decimal *d, int64_t shift, uint64_t *out)
             return false;
     *out = x;
     return true;
+}
+
+bool decimal_double(const char *at, const char *end, double *out)
+{
+    struct decimal d;
+    if (at == end || !decimal_read(at, end, &d))
+        return false;
+    g_autofree char *text = g_strndup(at, (gsize)(end - at));
+    *out = g_ascii_strtod(text, NULL);
+    return isfinite(*out);
 }

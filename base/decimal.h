@@ -1,4 +1,4 @@
-/* base/decimal.h -- decimal numbers as text, to the last digit: none goes through a double. */
+/* base/decimal.h -- decimal numbers as text, C format whatever the locale: to the last digit, or as a double. */
 #ifndef BASE_DECIMAL_H
 #define BASE_DECIMAL_H
 
@@ -16,5 +16,9 @@ struct decimal {
 bool decimal_read(const char *at, const char *end, struct decimal *);
 /* The magnitude times 10^shift, to the nearest whole number, half away from zero.  False: beyond uint64. */
 bool decimal_whole(const struct decimal *, int64_t shift, uint64_t *);
+
+/* The nearest double to all of [at, end), of the same form: neither "nan" nor "0x10" nor " 1".  False: no number, or one
+ * that no double holds. */
+bool decimal_double(const char *at, const char *end, double *);
 
 #endif

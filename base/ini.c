@@ -1,13 +1,13 @@
 #include "base/ini.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/data.h"
+#include "base/decimal.h"
 
-G_DEFINE_QUARK(parprof - ini, ini_error)
+G_DEFINE_QUARK(parprof_ini, ini_error)
 
 /* Far above any model or cluster, and small enough that looking keys up one by one stays cheap. */
 #define TEXT_MAX ((gsize)64 << 10)
@@ -290,10 +290,8 @@ bool ini_double(struct ini *ini, const char *group, const char *key, double min,
             *out = *fallback;
         return fallback;
     }
-    char *end;
-    double number = g_ascii_strtod(text, &end);
-    /* The set of characters keeps out what strtod takes besides decimal numbers: inf, nan, 0x10. */
-    if (!*text || text[strspn(text, "0123456789+-.eE")] || *end || !(number >= min && number <= max)) {
+    double number;
+    if (!decimal_double(text, text + strlen(text), &number) || number < min || number > max) {
         char low[G_ASCII_DTOSTR_BUF_SIZE], high[G_ASCII_DTOSTR_BUF_SIZE];
         g_ascii_formatd(low, sizeof low, "%g", min);
         g_ascii_formatd(high, sizeof high, "%g", max);

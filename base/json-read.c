@@ -1,9 +1,9 @@
 #include "base/json.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/json-text.h"
 
 enum { MAX_DEPTH = 64 };
 
@@ -194,105 +194,22 @@ static const char *number_end(const char *at, const char *end)
     return at;
 }
 
-/* From a quote to the one that ends the text: NULL where none does.  Linear: each run of backslashes is
- * counted once. */
-static const char *text_end(const char *quote, const char *end)
+/* Over the text that begins here, and what is between its quotes; the end of the file ends it too. */
+static const char *take_text(struct json *j, const char **end)
 {
-    for (const char *at = quote + 1; (at = memchr(at, '"', (size_t)(end - at))); at++) {
-        const char *c = at;
-        while (c[-1] == '\\')
-            c--;
-        if ((at - c) % 2 == 0)
-            return at;
-    }
-    return NULL;
-}
-
-static bool hex4(const char *at, const char *end, gunichar *out)
-{
-    *out = 0;
-    for (int i = 0; i < 4; i++) {
-        if (at + i >= end || !g_ascii_isxdigit(at[i]))
-            return false;
-        *out = *out << 4 | (gunichar)g_ascii_xdigit_value(at[i]);
-    }
-    return true;
-}
-
-/* After the "\u"; returns what follows. */
-static const char *decode_unicode(const char *at, const char *end, GString *out)
-{
-    gunichar c, low;
-    if (!hex4(at, end, &c)) {
-        g_string_append(out, "\uFFFD");
-        return at;
-    }
-    at += 4;
-    if (c >= 0xD800 && c < 0xDC00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' &&
-        hex4(at + 2, end, &low) && low >= 0xDC00 && low < 0xE000) {
-        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
-        at += 6;
-    }
-    g_string_append_unichar(out, c == 0 || (c >= 0xD800 && c < 0xE000) ? 0xFFFD : c);
+    const char *at = j->at + 1;
+    *end = json_text_end(j->at, j->end);
+    j->cut = !*end;
+    j->at = *end ? *end + 1 : j->end;
+    if (!*end)
+        *end = j->end;
     return at;
 }
 
-static const char *decode_escape(const char *at, const char *end, GString *out)
-{
-    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
-    if (at == end)
-        return at;
-    if (*at == 'u')
-        return decode_unicode(at + 1, end, out);
-    const char *simple = *at ? strchr(from, *at) : NULL;
-    g_string_append_c(out, simple ? to[simple - from] : *at);
-    return at + 1;
-}
-
-static void make_valid(GString *s)
-{
-    if (g_utf8_validate_len(s->str, s->len, NULL))
-        return;
-    g_autofree char *bytes = g_memdup2(s->str, s->len + 1);
-    const char *at = bytes, *end = bytes + s->len, *bad;
-    g_string_truncate(s, 0);
-    while (!g_utf8_validate_len(at, (gsize)(end - at), &bad)) {
-        g_string_append_len(s, at, bad - at);
-        g_string_append(s, "\uFFFD");
-        at = bad + 1;
-    }
-    g_string_append_len(s, at, end - at);
-}
-
-/* The end of the characters that stand for themselves. */
-static const char *plain_end(const char *at, const char *end)
-{
-    while (at < end && (signed char)*at > 0 && *at != '"' && *at != '\\')
-        at++;
-    return at;
-}
-
-/* Reads the text that begins here. */
 static const char *decode(struct json *j)
 {
-    const char *at = j->at + 1, *end = plain_end(at, j->end);
-    g_string_truncate(j->decoded, 0);
-    if (end < j->end && *end == '"') {
-        j->at = end + 1;
-        g_string_append_len(j->decoded, at, end - at);
-        return j->decoded->str;
-    }
-    end = text_end(j->at, j->end);
-    j->cut = !end;
-    j->at = end ? end + 1 : j->end;
-    if (!end)
-        end = j->end;
-    for (const char *slash; (slash = memchr(at, '\\', (size_t)(end - at)));) {
-        g_string_append_len(j->decoded, at, slash - at);
-        at = decode_escape(slash + 1, end, j->decoded);
-    }
-    g_string_append_len(j->decoded, at, end - at);
-    make_valid(j->decoded);
+    const char *end, *at = take_text(j, &end);
+    json_text_decode(at, end, j->decoded);
     return j->decoded->str;
 }
 
@@ -401,9 +318,8 @@ static void skip_nested(struct json *j)
         j->token = j->at;
         char c = *j->at;
         if (c == '"') {
-            const char *end = text_end(j->at, j->end);
-            j->cut = !end;
-            j->at = end ? end + 1 : j->end;
+            const char *end;
+            take_text(j, &end);
         } else if (c == '{' || c == '[') {
             enter(j, c == '{');
         } else if ((c == '}') == (j->is_object & 1)) {
@@ -426,9 +342,7 @@ void json_skip(struct json *j)
         skip_nested(j);
         break;
     case JSON_TEXT:
-        end = text_end(j->at, j->end);
-        j->cut = !end;
-        j->at = end ? end + 1 : j->end;
+        take_text(j, &end);
         break;
     case JSON_NUMBER:
         scalar_end(j, number_end(j->at, j->end));
@@ -546,9 +460,8 @@ double json_number(struct json *j)
     struct decimal d;
     if (!take_decimal(j, NULL, &d))
         return 0;
-    g_autofree char *digits = g_strndup(j->token, (gsize)(j->at - j->token));
-    double x = g_ascii_strtod(digits, NULL);
-    if (isfinite(x))
+    double x;
+    if (decimal_double(j->token, j->at, &x))
         return x;
     out_of_range(j, "a number that a double holds");
     return 0;

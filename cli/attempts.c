@@ -19,7 +19,6 @@ static void on_interrupt(int signal)
         return;
 }
 
-/* The first SIGINT asks for a partial report; a second one ends the program the hard way. */
 void attempts_catch_interrupt(void)
 {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};

@@ -12,7 +12,7 @@ struct drawing {
     struct figure_options look;
 };
 
-/* `figure` and `path` are what is drawn, and where, if the options do not say. */
+/* `figure` and `path` are what is drawn, and where, if the options do not say; path must outlive the drawing. */
 bool drawing_check(struct drawing *, const struct options *, const struct figure *figure, const char *path, GError **);
 /* Whether the library is there, before much is done for a figure.  It loads from drawing_check on; to wait for it costs. */
 bool drawing_ready(const struct drawing *, GError **);

@@ -11,8 +11,8 @@
 struct job {
     const struct mode *mode;
     const struct engine *engine; /* the one that `run` would take */
-    struct model *model; /* NULL: of a given plan that can only be simulated */
-    struct shape shape; /* with the last of the overlaps, the main one */
+    struct model *model;         /* NULL: of a given plan that can only be simulated */
+    struct shape shape;          /* with the last of the overlaps, the main one */
     /* Of a plan from a file: the plan, sealed; its file and the checksum of that.  NULL: the shape is to be planned.  Then the
      * shape says what the plan shows of it, not how it came about: neither buckets nor overlap. */
     struct plan *given;

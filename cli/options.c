@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-G_DEFINE_QUARK(parprof - option, option_error)
+G_DEFINE_QUARK(parprof_option, option_error)
 
 #define TEXT   TAKES_TEXT
 #define TUPLE  TAKES_TUPLE

@@ -147,8 +147,8 @@ static void collect_step(struct walk *w, uint32_t measured, const struct timing 
     }
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         uint32_t op = plan->order[i];
-        struct trace_op row = {plan->ops[op].tag,  plan->ops[op].lane, plan->ops[op].cost,
-                               ready_ns(w, op, t), t->start_ns[op],    t->end_ns[op], t->work_ns[op]};
+        struct trace_op row = {plan->ops[op].tag, plan->ops[op].lane, plan->ops[op].cost, ready_ns(w, op, t),
+                               t->start_ns[op],   t->end_ns[op],      t->work_ns[op]};
         row.tag.step = measured;
         trace_add_op(trace, &row);
         if (w->loss_share && plan->ops[op].tag.kind == OP_LOSS)

@@ -1,6 +1,5 @@
 #include "plan/build.h"
 
-
 /* The values of a layer, as they follow each other. */
 static const uint8_t layer_values[] = {VALUE_WEIGHT, VALUE_GRAD,   VALUE_ACT,     VALUE_SAVED,
                                        VALUE_DELTA,  VALUE_MOMENT, VALUE_VARIANCE};

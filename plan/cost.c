@@ -112,7 +112,8 @@ static double beyond(double x0, double y0, double x)
     return x0 == 0 ? y0 : y0 * (x / x0);
 }
 
-static bool price_from_family(const GPtrArray *family, const struct cost_key *key, struct cost *out, GError **error)
+static bool price_from_family(const GPtrArray *family, const struct cost_key *key, struct cost *out,
+                              GError **error)
 {
     struct entry *below = NULL, *above = NULL;
     for (guint i = 0; i < family->len; i++) {
@@ -138,7 +139,8 @@ static bool price_from_family(const GPtrArray *family, const struct cost_key *ke
     return out->alone_ns >= 0;
 }
 
-static bool table_price(const struct cost_model *model, const struct cost_key *key, struct cost *out, GError **error)
+static bool table_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
+                        GError **error)
 {
     const struct cost_table *table = (const struct cost_table *)model;
     struct entry *exact = g_hash_table_lookup(table->entries, key);

@@ -1,7 +1,5 @@
 #include "plan/model.h"
 
-#include <string.h>
-
 #include "base/ini.h"
 #include "plan/model-layers.h"
 #include "plan/plan.h"

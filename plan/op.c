@@ -43,8 +43,7 @@ const char *phase_name(unsigned phase)
 
 const char *allreduce_name(unsigned algo)
 {
-    static const char *const names[ALLREDUCES] = {"whole", "ring", "tree", "reduce-broadcast",
-                                                    "all-to-all"};
+    static const char *const names[ALLREDUCES] = {"whole", "ring", "tree", "reduce-broadcast", "all-to-all"};
     return algo < ALLREDUCES ? names[algo] : "?";
 }
 

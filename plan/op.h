@@ -15,6 +15,8 @@
 #define OP_NONE    UINT32_MAX
 #define LAYER_NONE UINT16_MAX
 
+enum { PLAN_RANKS_MAX = 4096 }; /* of a plan, and so of a trace: hops and chunks of a ring are numbered in 16 bits */
+
 enum op_kind {
 #define OP(name, label, lane, phase, description) OP_##name,
 #include "plan/op.def"

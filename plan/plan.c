@@ -1,8 +1,6 @@
 #include "plan/plan.h"
 
-#include <string.h>
-
-G_DEFINE_QUARK(parprof - plan, plan_error)
+G_DEFINE_QUARK(parprof_plan, plan_error)
 
 /* Capacities, and the costs that exist, so that a key is stored once. */
 struct plan_index {

@@ -138,10 +138,7 @@ uint32_t plan_add_op(struct plan *, uint32_t lane, const struct op_tag *, uint32
 void plan_access(struct plan *, uint32_t value, uint8_t mode);
 void plan_dep(struct plan *, uint32_t on);
 
-enum {
-    PLAN_RANKS_MAX = 4096,     /* a ring's hops and chunks are numbered in 16 bits */
-    PLAN_RANK_LANES_MAX = 256, /* of a plan that is read: what sealing keeps grows with ops times lanes */
-};
+enum { PLAN_RANK_LANES_MAX = 256 }; /* of a plan that is read: what sealing keeps grows with ops times lanes */
 
 /* Replaces each ALLREDUCE gang of n ranks by hops of `algo`, so that every rank ends with the same bits:
  *  ring              2(n-1) EXCHANGE gangs of shift 1 (Thakur et al. 2005); chunk c is bytes [c*len/n, (c+1)*len/n) in

@@ -8,7 +8,7 @@
 #include "profile/index.h"
 #include "profile/reduction.h"
 
-G_DEFINE_QUARK(parprof - analyze, analyze_error)
+G_DEFINE_QUARK(parprof_analyze, analyze_error)
 
 static struct partition part(const struct index *index, uint32_t step, uint32_t rank, struct interval span)
 {

@@ -1,7 +1,5 @@
 #include "profile/cause.h"
 
-#include <stdlib.h>
-
 #include "profile/gang.h"
 
 const char *cause_name(unsigned cause)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "profile/read.h"
+
 static void number(GString *out, const char *name, uint64_t x)
 {
     g_string_append(out, name);
@@ -53,17 +55,6 @@ struct cost_key cost_key_none(void)
     return (struct cost_key){.shape = "", .members = 1, .kind = OP_KINDS};
 }
 
-uint8_t json_name(struct json *j, const char *(*name)(unsigned), unsigned n)
-{
-    const char *text = json_text(j);
-    for (unsigned i = 0; i < n; i++)
-        if (strcmp(text, name(i)) == 0)
-            return (uint8_t)i;
-    if (!json_cut(j))
-        json_fail(j, "\"%s\" is nothing that this version knows", text);
-    return 0;
-}
-
 static void read_gemms(struct json *j, struct cost_key *key)
 {
     unsigned n = 0;
@@ -95,9 +86,9 @@ static void read_shape(struct json *j, GStringChunk *strings, struct cost_key *k
 bool cost_key_member(struct json *j, const char *name, GStringChunk *strings, struct cost_key *key)
 {
     if (!strcmp(name, "kind"))
-        key->kind = json_name(j, op_name, OP_KINDS);
+        key->kind = read_name(j, op_name, OP_KINDS);
     else if (!strcmp(name, "algo"))
-        key->algo = json_name(j, allreduce_name, ALLREDUCES);
+        key->algo = read_name(j, allreduce_name, ALLREDUCES);
     else if (!strcmp(name, "shape"))
         read_shape(j, strings, key);
     else if (!strcmp(name, "bytes"))

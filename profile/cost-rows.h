@@ -13,7 +13,4 @@ struct cost_key cost_key_none(void);
 /* Takes the member that comes next if it is one of a key's; false: it is none, and still to be read. */
 bool cost_key_member(struct json *, const char *name, GStringChunk *strings, struct cost_key *);
 
-/* The name that comes next, of op_name, allreduce_name or the like, as its number below n. */
-uint8_t json_name(struct json *, const char *(*name)(unsigned), unsigned n);
-
 #endif

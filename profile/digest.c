@@ -2,10 +2,7 @@
 
 #include <string.h>
 
-#include "profile/import-tables.h"
-
-/* Sums of a few stay within int64. */
-#define TIME_MAX (INT64_MAX / 8)
+#include "profile/read.h"
 
 static char *text_or_empty(const char *text)
 {
@@ -128,15 +125,6 @@ struct reader {
     GArray *measured;
 };
 
-static void set_text(struct json *j, char **text)
-{
-    g_clear_pointer(text, g_free);
-    if (json_peek(j) == JSON_NULL)
-        json_skip(j);
-    else
-        *text = g_strdup(json_text(j));
-}
-
 static void read_pairs(struct json *j, char ***pairs)
 {
     GPtrArray *all = g_ptr_array_new();
@@ -144,7 +132,7 @@ static void read_pairs(struct json *j, char ***pairs)
     for (const char *key; (key = json_key(j));) {
         char *value = NULL;
         g_ptr_array_add(all, g_strdup(key));
-        set_text(j, &value);
+        read_text(j, &value);
         g_ptr_array_add(all, value ? value : g_strdup(""));
     }
     g_ptr_array_add(all, NULL);
@@ -232,7 +220,7 @@ static void read_row(struct reader *r)
     json_object(j);
     for (const char *key; (key = json_key(j));) {
         if (!strcmp(key, "overlap"))
-            set_text(j, &row.name);
+            read_text(j, &row.name);
         else if (!strcmp(key, "measured"))
             row.measured = json_bool(j);
         else if (!strcmp(key, "step_ns"))
@@ -269,42 +257,25 @@ static void read_variants(struct reader *r)
         read_row(r);
 }
 
-static GArray *read_bytes(struct json *j)
-{
-    GArray *list = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-    for (json_array(j); json_element(j);) {
-        uint64_t x = json_u64(j, UINT64_MAX);
-        g_array_append_val(list, x);
-    }
-    return list;
-}
-
 static void read_memory(struct reader *r)
 {
     struct json *j = r->j;
     json_object(j);
     for (const char *key; (key = json_key(j));) {
         if (!strcmp(key, "measured_bytes")) {
-            g_clear_pointer(&r->measured, g_array_unref);
-            r->measured = read_bytes(j);
+            read_bytes(j, &r->measured);
         } else if (!strcmp(key, "by_category")) {
             json_object(j);
             for (const char *name; (name = json_key(j));) {
+                GArray *bytes = NULL;
                 g_ptr_array_add(r->names, g_strdup(name));
-                g_ptr_array_add(r->categories, read_bytes(j));
+                read_bytes(j, &bytes);
+                g_ptr_array_add(r->categories, bytes);
             }
         } else {
             json_skip(j);
         }
     }
-}
-
-static void read_schema(struct reader *r)
-{
-    const char *schema = json_text(r->j);
-    r->schema = !strcmp(schema, "parprof.report/1");
-    if (!r->schema && !json_cut(r->j))
-        json_fail(r->j, "found \"%s\", should be \"parprof.report/1\"", schema);
 }
 
 /* Members of the report's own step. */
@@ -335,15 +306,15 @@ static void read_members(struct reader *r)
     json_object(j);
     for (const char *key; (key = json_key(j));) {
         if (!strcmp(key, "schema"))
-            read_schema(r);
+            r->schema = read_schema(j, "parprof.report/1");
         else if (!strcmp(key, "mode"))
-            set_text(j, &d->mode);
+            read_text(j, &d->mode);
         else if (!strcmp(key, "backend"))
-            set_text(j, &d->backend);
+            read_text(j, &d->backend);
         else if (!strcmp(key, "model"))
-            set_text(j, &d->model);
+            read_text(j, &d->model);
         else if (!strcmp(key, "ranks"))
-            d->n_ranks = json_u32(j, 0, RANKS_MAX);
+            d->n_ranks = json_u32(j, 0, PLAN_RANKS_MAX);
         else if (!strcmp(key, "simulated"))
             d->simulated = json_bool(j);
         else if (!strcmp(key, "cancelled"))

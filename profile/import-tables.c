@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile/cost-rows.h"
+#include "profile/read.h"
 
 /* What is checked when all of it is there, since members come in any order. */
 struct reader {
@@ -38,15 +39,15 @@ static void read_lane(struct reader *r, GArray *rows)
         if (!strcmp(key, "name"))
             row.name = intern(r, json_text(j));
         else if (!strcmp(key, "class"))
-            row.cls = json_name(j, lane_class_name, LANE_CLASSES);
+            row.cls = read_name(j, lane_class_name, LANE_CLASSES);
         else if (!strcmp(key, "rank"))
-            row.rank = json_u32(j, 0, RANKS_MAX - 1);
+            row.rank = json_u32(j, 0, PLAN_RANKS_MAX - 1);
         else if (!strcmp(key, "device"))
             row.device = json_u32(j, 0, OP_NONE - 1);
         else if (!strcmp(key, "node"))
             row.node = json_u32(j, 0, OP_NONE - 1);
         else if (!strcmp(key, "peer"))
-            row.peer = json_u32(j, 0, RANKS_MAX - 1);
+            row.peer = json_u32(j, 0, PLAN_RANKS_MAX - 1);
         else
             json_skip(j);
     }
@@ -198,16 +199,6 @@ static void read_hashes(struct reader *r)
     }
 }
 
-static GArray *read_bytes(struct json *j, GArray **list)
-{
-    new_list(sizeof(uint64_t), list);
-    for (json_array(j); json_element(j);) {
-        uint64_t x = json_u64(j, UINT64_MAX);
-        g_array_append_val(*list, x);
-    }
-    return *list;
-}
-
 static void read_category(struct reader *r)
 {
     struct json *j = r->j;
@@ -256,14 +247,6 @@ static void read_memory(struct reader *r)
         read_category(r);
 }
 
-static void read_schema(struct reader *r)
-{
-    const char *schema = json_text(r->j);
-    r->schema = strcmp(schema, "parprof.trace/1") == 0;
-    if (!r->schema && !json_cut(r->j))
-        json_fail(r->j, "found \"%s\", should be \"parprof.trace/1\"", schema);
-}
-
 static void read_table(struct reader *r, const char *key)
 {
     struct trace *trace = r->trace;
@@ -299,13 +282,13 @@ static void read_members(struct reader *r)
     json_object(j);
     for (const char *key; (key = json_key(j));) {
         if (!strcmp(key, "schema"))
-            read_schema(r);
+            r->schema = read_schema(j, "parprof.trace/1");
         else if (!strcmp(key, "mode"))
             trace->t.mode = text_or_null(r);
         else if (!strcmp(key, "model"))
             trace->t.model = text_or_null(r);
         else if (!strcmp(key, "ranks"))
-            trace->t.n_ranks = json_u32(j, 0, RANKS_MAX);
+            trace->t.n_ranks = json_u32(j, 0, PLAN_RANKS_MAX);
         else if (!strcmp(key, "steps"))
             r->counts->steps = json_u32(j, 0, OP_NONE - 1);
         else if (!strcmp(key, "ops"))

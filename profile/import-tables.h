@@ -5,8 +5,6 @@
 #include "base/json.h"
 #include "profile/trace.h"
 
-enum { RANKS_MAX = 4096 }; /* of a plan, and so of a file */
-
 /* How many there are, as the file says; whether there are is for the events to show. */
 struct trace_counts {
     uint64_t ops, spans;

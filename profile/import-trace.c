@@ -1,11 +1,9 @@
 #include <string.h>
 
-#include "profile/cost-rows.h"
 #include "profile/import-tables.h"
 #include "profile/import.h"
+#include "profile/read.h"
 
-/* Sums of durations over a whole trace stay far from the ends of int64. */
-#define TIME_MAX (INT64_MAX / 8)
 /* What analyses allocate, a place a lane and step or a rank and bucket, is within this times the ops of a
  * file. */
 enum { PLACES_PER_OP = 64, PLACES_FREE = 1 << 16 };
@@ -53,7 +51,7 @@ static bool tag_member(struct events *e, const char *key, struct op_tag *tag)
     struct json *j = e->j;
     const struct tables *t = &e->trace->t;
     if (!strcmp(key, "algo"))
-        tag->algo = json_name(j, allreduce_name, ALLREDUCES);
+        tag->algo = read_name(j, allreduce_name, ALLREDUCES);
     else if (!strcmp(key, "step"))
         tag->step = json_u32(j, 0, e->counts.steps ? e->counts.steps - 1 : 0);
     else if (!strcmp(key, "layer0"))
@@ -90,7 +88,7 @@ static void argument(struct events *e, const char *key, struct event *event)
         event->index = json_u64(j, OP_NONE - 1);
     } else if (!strcmp(key, "kind")) {
         event->described = true;
-        op->tag.kind = json_name(j, op_name, OP_KINDS);
+        op->tag.kind = read_name(j, op_name, OP_KINDS);
     } else if (!strcmp(key, "cost")) {
         op->cost = index_below(j, e->trace->n_costs);
     } else if (!strcmp(key, "ready_ns")) {

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "base/json.h"
+#include "profile/read.h"
 #include "profile/series.h"
 
 #define SCHEMA   "parprof.sweep/"
@@ -100,16 +100,6 @@ static bool read_time(struct json *j, const char *key, struct series_point *p)
     return false;
 }
 
-/* A member that stands twice replaces what stood before. */
-static void read_text(struct json *j, char **out)
-{
-    const bool none = json_peek(j) == JSON_NULL;
-    g_free(*out);
-    *out = none ? NULL : g_strdup(json_text(j));
-    if (none)
-        json_skip(j);
-}
-
 static void read_point(struct json *j, struct series_point *p, uint32_t *n_values)
 {
     *p = (struct series_point){.step_ns = -1, .predicted_ns = -1};
@@ -166,7 +156,7 @@ bool series_read(const char *text, size_t n, const char *name, struct series *s,
     struct json *j = json_open(text, n, name);
     GArray *points = g_array_new(FALSE, FALSE, sizeof(struct series_point));
     uint32_t values = UINT32_MAX;
-    bool schema = false, twice = false;
+    bool schema = false, there = false; /* there: the points */
     *s = (struct series){.best = UINT32_MAX};
     json_object(j);
     for (const char *key; (key = json_key(j));) {
@@ -180,9 +170,9 @@ bool series_read(const char *text, size_t n, const char *name, struct series *s,
         } else if (!strcmp(key, "axes")) {
             g_strfreev(s->axes);
             s->axes = read_texts(j, &s->n_axes);
-        } else if (!strcmp(key, "points") && !twice) {
+        } else if (!strcmp(key, "points") && !there) {
             values = read_points(j, points);
-            twice = true;
+            there = true;
         } else {
             json_skip(j);
         }

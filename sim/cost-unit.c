@@ -1,8 +1,8 @@
 #include "sim/cost-model.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "plan/plan.h"
 
 #define NS_PER_UNIT 1e6
@@ -52,15 +52,10 @@ static bool unit_price(const struct cost_model *model, const struct cost_key *ke
     return out->alone_ns >= 0;
 }
 
-/* Digits first: g_ascii_strtod alone would take "nan", "0x1p3", " 1" and "-0". */
 static bool parse_number(const char *text, size_t length, double *out)
 {
-    if (length == 0 || length > 40 || strspn(text, "0123456789.eE+-") < length ||
-        !(g_ascii_isdigit(*text) || *text == '.'))
-        return false;
-    char *end;
-    *out = g_ascii_strtod(text, &end);
-    return end == text + length && isfinite(*out);
+    const bool has_sign = *text == '-' || *text == '+';
+    return !has_sign && decimal_double(text, text + length, out);
 }
 
 static bool parse_term(struct cost_unit *u, const char *term, size_t length, bool *seen, GError **error)

@@ -2,6 +2,12 @@
 
 #include "profile/trace.h"
 
+struct timeline {
+    struct cost *cost;          /* by plan cost */
+    int64_t *start_ns, *end_ns; /* by op */
+    int64_t step_ns;
+};
+
 static bool sim_probe(GError **error)
 {
     (void)error;
@@ -56,8 +62,7 @@ static int64_t ready(const struct plan *plan, uint32_t op, const int64_t *end_ns
     return ready_ns;
 }
 
-static void fill_ops(const struct plan *plan, const struct cost *cost, const int64_t *start_ns,
-                     const int64_t *end_ns, struct trace *trace)
+static void fill_ops(const struct plan *plan, const struct timeline *line, struct trace *trace)
 {
     trace_reserve(trace, plan->n_ops);
     for (uint32_t at = 0; at < plan->n_ops; at++) {
@@ -66,33 +71,25 @@ static void fill_ops(const struct plan *plan, const struct cost *cost, const int
         struct trace_op row = {op->tag,
                                op->lane,
                                op->cost,
-                               ready(plan, i, end_ns),
-                               start_ns[i],
-                               end_ns[i],
-                               cost[op->cost].work_ns};
+                               ready(plan, i, line->end_ns),
+                               line->start_ns[i],
+                               line->end_ns[i],
+                               line->cost[op->cost].work_ns};
         row.tag.step = 0;
         trace_add_op(trace, &row);
     }
 }
 
-static int64_t sweep_costs(const struct plan *plan, const struct cost *cost, int64_t *start_ns,
-                           int64_t *end_ns)
+static int64_t sweep_once(const struct plan *plan, const struct timeline *line)
 {
     int64_t *cost_ns = g_new(int64_t, plan->n_costs);
     for (uint32_t i = 0; i < plan->n_costs; i++)
-        cost_ns[i] = cost[i].alone_ns;
+        cost_ns[i] = line->cost[i].alone_ns;
     struct sweep *sweep = sweep_new(plan);
-    int64_t makespan_ns = sweep_time(sweep, cost_ns, start_ns, end_ns);
+    int64_t makespan_ns = sweep_time(sweep, cost_ns, line->start_ns, line->end_ns);
     sweep_free(sweep);
     g_free(cost_ns);
     return makespan_ns;
-}
-
-static int64_t time_ops(const struct run *run, const struct cost *cost, int64_t *start_ns, int64_t *end_ns)
-{
-    return run->sharing && flow_needed(run->plan, run->sharing)
-               ? flow_time(run->plan, cost, run->sharing, start_ns, end_ns)
-               : sweep_costs(run->plan, cost, start_ns, end_ns);
 }
 
 /* "2 ranks share each device", "2 cores shared by all threads" */
@@ -115,8 +112,7 @@ static void label_sharing(const struct run *run, struct trace *trace)
                     s->cores == 1 ? "" : "s");
 }
 
-static void fill(const struct run *run, const struct cost *cost, const int64_t *start_ns,
-                 const int64_t *end_ns, struct trace *trace)
+static void fill(const struct run *run, const struct timeline *line, struct trace *trace)
 {
     const struct plan *plan = run->plan;
     trace_adopt(trace, &plan->t, plan->n_costs, plan->costs);
@@ -128,7 +124,7 @@ static void fill(const struct run *run, const struct cost *cost, const int64_t *
     fill_memory(plan, trace);
     trace->cancelled = run->cancel && *run->cancel;
     if (!trace->cancelled) {
-        fill_ops(plan, cost, start_ns, end_ns, trace);
+        fill_ops(plan, line, trace);
         trace->n_steps = 1;
         if (run->progress)
             run->progress(run->user, 1, 1);
@@ -155,31 +151,51 @@ static bool check(const struct run *run, GError **error)
     return true;
 }
 
-bool sim_step_ns(const struct run *run, int64_t *step_ns, GError **error)
+static void timeline_release(struct timeline *line)
+{
+    g_free(line->cost);
+    g_free(line->start_ns);
+    g_free(line->end_ns);
+}
+
+/* On failure nothing is left in it. */
+static bool timeline_make(struct timeline *line, const struct run *run, GError **error)
 {
     const struct plan *plan = run->plan;
     if (!check(run, error))
         return false;
-    g_autofree struct cost *cost = g_new(struct cost, plan->n_costs);
-    g_autofree int64_t *start_ns = g_new(int64_t, plan->n_ops), *end_ns = g_new(int64_t, plan->n_ops);
-    if (!price(run, cost, error))
+    *line = (struct timeline){.cost = g_new(struct cost, plan->n_costs),
+                              .start_ns = g_new(int64_t, plan->n_ops),
+                              .end_ns = g_new(int64_t, plan->n_ops)};
+    bool ok = price(run, line->cost, error);
+    if (ok) {
+        line->step_ns = run->sharing && flow_needed(plan, run->sharing)
+                            ? flow_time(plan, line->cost, run->sharing, line->start_ns, line->end_ns)
+                            : sweep_once(plan, line);
+        ok = line->step_ns < INT64_MAX || too_long(run, "the last", error);
+    }
+    if (!ok)
+        timeline_release(line);
+    return ok;
+}
+
+bool sim_step_ns(const struct run *run, int64_t *step_ns, GError **error)
+{
+    struct timeline line;
+    if (!timeline_make(&line, run, error))
         return false;
-    *step_ns = time_ops(run, cost, start_ns, end_ns);
-    return *step_ns < INT64_MAX || too_long(run, "the last", error);
+    *step_ns = line.step_ns;
+    timeline_release(&line);
+    return true;
 }
 
 static bool sim_run(const struct run *run, struct trace *trace, GError **error)
 {
-    const struct plan *plan = run->plan;
-    if (!check(run, error))
+    struct timeline line;
+    if (!timeline_make(&line, run, error))
         return false;
-    g_autofree struct cost *cost = g_new(struct cost, plan->n_costs);
-    g_autofree int64_t *start_ns = g_new(int64_t, plan->n_ops), *end_ns = g_new(int64_t, plan->n_ops);
-    if (!price(run, cost, error))
-        return false;
-    if (time_ops(run, cost, start_ns, end_ns) == INT64_MAX)
-        return too_long(run, "the last", error);
-    fill(run, cost, start_ns, end_ns, trace);
+    fill(run, &line, trace);
+    timeline_release(&line);
     return true;
 }
 

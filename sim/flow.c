@@ -2,35 +2,26 @@
 #include <string.h>
 
 #include "sim/cost-model.h"
+#include "sim/fair.h"
 #include "sim/resources.h"
 #include "sim/sim.h"
 
-/* Loads and levels are sums of doubles: what differs by less is equal. */
+/* Paces are products of doubles: what differs by less is equal. */
 #define SAME 1e-9
 
-/* What advances as one: an op alone, or a gang, which its first member stands for. */
 enum activity_phase { TASK_WAITS, TASK_RESTS_FIRST, TASK_WORKS, TASK_RESTS_LAST };
 
+/* What advances as one: an op alone, or a gang, which its first member stands for. */
 struct activity {
     int64_t begin_ns;
     int64_t alone_ns, work_ns;
     int64_t since_ns; /* when left_ns was right */
     double left_ns;   /* of the work, at full pace */
-    double rate;      /* that its resources allow */
-    double speed;     /* of its work at rate 1: below 1 beside communication */
-    double pace;      /* rate x speed, as it was since since_ns */
+    double pace;      /* since since_ns */
     int64_t next_ns;  /* when its phase ends at this pace */
     uint32_t place;   /* in the heap */
-    uint8_t phase;
-    bool touched, seen;
-};
-
-struct resource {
-    double load;         /* of the tasks that use it now */
-    uint32_t first_user; /* index of uses */
-    bool dirty, seen;
-    double free, open_load; /* while rates are found: of what is left, and of tasks without a rate yet */
-    uint32_t n_open;
+    uint8_t phase;    /* enum activity_phase */
+    bool touched;
 };
 
 struct flow {
@@ -39,19 +30,18 @@ struct flow {
     const struct sharing *sharing;
     struct resources *r;
     int64_t now_ns, *start_ns, *end_ns;
-    struct activity *tasks; /* by op */
-    struct resource *resources;
-    uint32_t *use_task, *next_user, *previous_user; /* by use: the users of a resource are a list */
-    uint32_t *missing;                              /* by op: dependencies and lane still to come */
-    uint32_t *gang_missing;                         /* by gang: members */
-    uint32_t *first_after, *after;                  /* by op: who waits for it, its lane's next included */
-    uint32_t *queue, n_queued, n_taken;             /* ops that became ready */
-    uint32_t *heap, n_heap;                         /* tasks by next_ns */
-    uint32_t *lane_task;                            /* by lane: the task whose work it runs, OP_NONE: none */
+    struct fair *fair;
+    struct activity *tasks;             /* by op */
+    uint32_t *missing;                  /* by op: dependencies and lane still to come */
+    uint32_t *gang_missing;             /* by gang: members */
+    uint32_t *first_after, *after;      /* by op: who waits for it, its lane's next included */
+    uint32_t *queue, n_queued, n_taken; /* ops that became ready */
+    uint32_t *heap, n_heap;             /* tasks by next_ns */
+    uint32_t *lane_task;                /* by lane: the task whose work it runs, OP_NONE: none */
     uint32_t *domain;             /* by lane: whom its communication disturbs: its rank, or its device */
     uint32_t *communicating;      /* by domain */
     uint32_t *first_lane, *lanes; /* by domain: its lanes */
-    uint32_t *touched, n_touched, *dirty, n_dirty, *open, n_open; /* tasks, resources, resources */
+    uint32_t *touched, n_touched; /* tasks whose pace may have changed */
 };
 
 /* Times beyond what int64 holds stay at its end. */
@@ -118,49 +108,11 @@ static void reschedule(struct flow *f, uint32_t task, int64_t next_ns)
     sift_down(f, f->tasks[task].place);
 }
 
-/* --- what changed since rates were found last */
-
-static bool is_full(const struct flow *f, uint32_t resource)
-{
-    return f->resources[resource].load > f->r->capacity[resource] * (1 + SAME);
-}
-
 static void touch(struct flow *f, uint32_t task)
 {
     if (!f->tasks[task].touched)
         f->touched[f->n_touched++] = task;
     f->tasks[task].touched = true;
-}
-
-static void mark(struct flow *f, uint32_t resource)
-{
-    if (!f->resources[resource].dirty)
-        f->dirty[f->n_dirty++] = resource;
-    f->resources[resource].dirty = true;
-}
-
-static void link_user(struct flow *f, uint32_t use)
-{
-    struct resource *r = &f->resources[f->r->uses[use].resource];
-    f->next_user[use] = r->first_user;
-    f->previous_user[use] = OP_NONE;
-    if (r->first_user != OP_NONE)
-        f->previous_user[r->first_user] = use;
-    r->first_user = use;
-}
-
-static void unlink_user(struct flow *f, uint32_t use)
-{
-    struct resource *r = &f->resources[f->r->uses[use].resource];
-    uint32_t next = f->next_user[use], previous = f->previous_user[use];
-    if (next != OP_NONE)
-        f->previous_user[next] = previous;
-    if (previous != OP_NONE)
-        f->next_user[previous] = next;
-    else
-        r->first_user = next;
-    if (r->first_user == OP_NONE)
-        r->load = 0; /* exactly */
 }
 
 static bool disturbs(const struct flow *f)
@@ -181,14 +133,8 @@ static void enter(struct flow *f, uint32_t task)
     t->phase = TASK_WORKS;
     t->since_ns = f->now_ns;
     t->left_ns = (double)t->work_ns;
-    t->rate = t->speed = t->pace = 1;
-    for (uint32_t u = f->r->first_use[task]; u < f->r->first_use[task + 1]; u++) {
-        uint32_t resource = f->r->uses[u].resource;
-        f->resources[resource].load += f->r->uses[u].weight;
-        link_user(f, u);
-        if (is_full(f, resource))
-            mark(f, resource);
-    }
+    t->pace = 1;
+    fair_enter(f->fair, task);
     if (disturbs(f) && lane_class(f, task) == LANE_COMPUTE) {
         f->lane_task[f->plan->ops[task].lane] = task;
         touch(f, task);
@@ -200,13 +146,7 @@ static void enter(struct flow *f, uint32_t task)
 
 static void leave(struct flow *f, uint32_t task)
 {
-    for (uint32_t u = f->r->first_use[task]; u < f->r->first_use[task + 1]; u++) {
-        uint32_t resource = f->r->uses[u].resource;
-        if (is_full(f, resource))
-            mark(f, resource);
-        f->resources[resource].load -= f->r->uses[u].weight;
-        unlink_user(f, u);
-    }
+    fair_leave(f->fair, task);
     if (disturbs(f) && lane_class(f, task) == LANE_COMPUTE)
         f->lane_task[f->plan->ops[task].lane] = OP_NONE;
 }
@@ -294,88 +234,7 @@ static void end_phase(struct flow *f, uint32_t task)
     end_task(f, task);
 }
 
-/* --- rates */
-
-/* Gathers in `open` the full resources that share tasks with a dirty one, directly or not, and touches their
- * users, whose rate is then to be found. */
-static void gather(struct flow *f)
-{
-    for (uint32_t i = 0; i < f->n_dirty; i++) {
-        f->resources[f->dirty[i]].seen = true;
-        f->open[f->n_open++] = f->dirty[i];
-    }
-    for (uint32_t i = 0; i < f->n_open; i++)
-        for (uint32_t u = f->resources[f->open[i]].first_user; u != OP_NONE; u = f->next_user[u]) {
-            uint32_t task = f->use_task[u];
-            if (f->tasks[task].seen)
-                continue;
-            f->tasks[task].seen = true;
-            f->tasks[task].rate = NAN;
-            touch(f, task);
-            for (uint32_t v = f->r->first_use[task]; v < f->r->first_use[task + 1]; v++) {
-                uint32_t resource = f->r->uses[v].resource;
-                if (!f->resources[resource].seen && is_full(f, resource)) {
-                    f->resources[resource].seen = true;
-                    f->open[f->n_open++] = resource;
-                }
-            }
-        }
-}
-
-static void open_all(struct flow *f)
-{
-    for (uint32_t i = 0; i < f->n_open; i++) {
-        struct resource *r = &f->resources[f->open[i]];
-        r->free = f->r->capacity[f->open[i]];
-        r->open_load = r->load;
-        r->n_open = 0;
-        for (uint32_t u = r->first_user; u != OP_NONE; u = f->next_user[u])
-            r->n_open++;
-    }
-}
-
-static void fix_rate(struct flow *f, uint32_t task, double rate)
-{
-    f->tasks[task].rate = rate;
-    for (uint32_t u = f->r->first_use[task]; u < f->r->first_use[task + 1]; u++) {
-        struct resource *r = &f->resources[f->r->uses[u].resource];
-        r->free -= rate * f->r->uses[u].weight;
-        r->open_load -= f->r->uses[u].weight;
-        r->n_open--;
-    }
-}
-
-/* All rates without a value rise together until a resource is full. */
-static double next_level(const struct flow *f)
-{
-    double level = 1;
-    for (uint32_t i = 0; i < f->n_open; i++) {
-        const struct resource *r = &f->resources[f->open[i]];
-        if (r->n_open)
-            level = MIN(level, MAX(r->free, 0) / r->open_load);
-    }
-    return level;
-}
-
-static void find_rates(struct flow *f)
-{
-    open_all(f);
-    for (bool open = true; open;) {
-        double level = next_level(f);
-        open = false;
-        for (uint32_t i = 0; i < f->n_open; i++) {
-            struct resource *r = &f->resources[f->open[i]];
-            if (!r->n_open)
-                continue;
-            open = true;
-            if (level < 1 && r->free > level * r->open_load * (1 + SAME))
-                continue;
-            for (uint32_t u = r->first_user; u != OP_NONE; u = f->next_user[u])
-                if (isnan(f->tasks[f->use_task[u]].rate))
-                    fix_rate(f, f->use_task[u], level);
-        }
-    }
-}
+/* --- paces */
 
 static double speed_of_lane(const struct flow *f, uint32_t task)
 {
@@ -405,10 +264,13 @@ static int64_t later_by(int64_t ns, double by_ns)
     return by_ns < (double)(INT64_MAX - ns) ? ns + (int64_t)by_ns : INT64_MAX;
 }
 
-static void set_pace(struct flow *f, struct activity *t, uint32_t task)
+static void set_pace(struct flow *f, uint32_t task)
 {
-    double pace = t->rate * t->speed;
-    if (t->phase != TASK_WORKS || fabs(pace - t->pace) <= SAME * pace)
+    struct activity *t = &f->tasks[task];
+    if (t->phase != TASK_WORKS)
+        return;
+    double pace = fair_rate(f->fair, task) * (speed_of_lane(f, task) * speed_beside(f, task));
+    if (fabs(pace - t->pace) <= SAME * pace)
         return;
     t->left_ns = MAX(t->left_ns - (double)(f->now_ns - t->since_ns) * t->pace, 0);
     t->since_ns = f->now_ns;
@@ -418,19 +280,15 @@ static void set_pace(struct flow *f, struct activity *t, uint32_t task)
 
 static void settle(struct flow *f)
 {
-    if (f->n_dirty) {
-        gather(f);
-        find_rates(f);
-    }
-    for (uint32_t i = 0; i < f->n_open; i++)
-        f->resources[f->open[i]].seen = f->resources[f->open[i]].dirty = false;
+    uint32_t n;
+    const uint32_t *changed = fair_settle(f->fair, &n);
+    for (uint32_t i = 0; i < n; i++)
+        touch(f, changed[i]);
     for (uint32_t i = 0; i < f->n_touched; i++) {
-        struct activity *t = &f->tasks[f->touched[i]];
-        t->touched = t->seen = false;
-        t->speed = speed_of_lane(f, f->touched[i]) * speed_beside(f, f->touched[i]);
-        set_pace(f, t, f->touched[i]);
+        f->tasks[f->touched[i]].touched = false;
+        set_pace(f, f->touched[i]);
     }
-    f->n_dirty = f->n_open = f->n_touched = 0;
+    f->n_touched = 0;
 }
 
 /* --- preparing */
@@ -504,26 +362,15 @@ static void list_domains(struct flow *f)
 static void prepare(struct flow *f)
 {
     const struct plan *plan = f->plan;
-    uint32_t n_uses = f->r->first_use[plan->n_ops];
+    f->fair = fair_new(plan->n_ops, f->r);
     f->tasks = g_new0(struct activity, plan->n_ops);
-    f->resources = g_new0(struct resource, f->r->n);
-    for (uint32_t i = 0; i < f->r->n; i++)
-        f->resources[i].first_user = OP_NONE;
-    f->use_task = g_new(uint32_t, n_uses);
-    f->next_user = g_new(uint32_t, n_uses);
-    f->previous_user = g_new(uint32_t, n_uses);
     f->missing = g_new(uint32_t, plan->n_ops);
     f->gang_missing = g_new(uint32_t, plan->n_gangs);
     f->queue = g_new(uint32_t, plan->n_ops);
     f->heap = g_new(uint32_t, plan->t.n_lanes);
     f->touched = g_new(uint32_t, plan->n_ops);
-    f->dirty = g_new(uint32_t, f->r->n);
-    f->open = g_new(uint32_t, f->r->n);
     f->lane_task = g_new(uint32_t, plan->t.n_lanes);
     memset(f->lane_task, 0xff, plan->t.n_lanes * sizeof *f->lane_task);
-    for (uint32_t i = 0; i < plan->n_ops; i++)
-        for (uint32_t u = f->r->first_use[i]; u < f->r->first_use[i + 1]; u++)
-            f->use_task[u] = i;
     for (uint32_t i = 0; i < plan->n_gangs; i++)
         f->gang_missing[i] = plan->gangs[i].n;
     list_waits(f);
@@ -532,12 +379,12 @@ static void prepare(struct flow *f)
 
 static void release(struct flow *f)
 {
-    void *const all[] = {f->tasks,         f->resources,    f->use_task,   f->next_user, f->previous_user,
-                         f->missing,       f->gang_missing, f->queue,      f->heap,      f->touched,
-                         f->dirty,         f->open,         f->lane_task,  f->after,     f->first_after,
-                         f->communicating, f->domain,       f->first_lane, f->lanes};
+    void *const all[] = {f->tasks,   f->missing,    f->gang_missing, f->queue,       f->heap,
+                         f->touched, f->lane_task,  f->after,        f->first_after, f->communicating,
+                         f->domain,  f->first_lane, f->lanes};
     for (unsigned i = 0; i < G_N_ELEMENTS(all); i++)
         g_free(all[i]);
+    fair_free(f->fair);
     resources_free(f->r);
 }
 

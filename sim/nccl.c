@@ -1,7 +1,5 @@
 #include "sim/nccl.h"
 
-#include <math.h>
-
 #include <glib.h>
 
 enum { ARCHES = NCCL_BLACKWELL + 1, SPANS = 3 };

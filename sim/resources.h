@@ -21,6 +21,7 @@ struct resources {
     uint32_t n_devices;
 };
 
+/* Nothing of the arguments is kept. */
 struct resources *resources_new(const struct plan *, const struct sharing *);
 void resources_free(struct resources *);
 

@@ -2,16 +2,16 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "plan/plan.h"
 
-/* Digits first: g_ascii_strtod alone would take "nan", "0x1p3", " 1" and "-0". */
-static bool parse_number(const char *text, double *out)
+/* What follows the prefix, as a number. */
+static bool takes(const char *text, const char *prefix, double *out)
 {
-    char *end;
-    if (!g_ascii_isdigit(*text) || strspn(text, "0123456789.e+-") < strlen(text))
+    if (!g_str_has_prefix(text, prefix))
         return false;
-    *out = g_ascii_strtod(text, &end);
-    return !*end;
+    text += strlen(prefix);
+    return g_ascii_isdigit(*text) && decimal_double(text, text + strlen(text), out);
 }
 
 static bool parse(struct sharing *s, const char *text)
@@ -21,14 +21,12 @@ static bool parse(struct sharing *s, const char *text)
         s->interference = INTERFERENCE_NONE;
         return true;
     }
-    if (g_str_has_prefix(text, "factor:") && parse_number(text + strlen("factor:"), &number) && number >= 1 &&
-        number <= SHARING_FACTOR_MAX) {
+    if (takes(text, "factor:", &number) && number >= 1 && number <= SHARING_FACTOR_MAX) {
         s->interference = INTERFERENCE_FACTOR;
         s->factor = number;
         return true;
     }
-    if (g_str_has_prefix(text, "sm:") && parse_number(text + strlen("sm:"), &number) && number >= 1 &&
-        number <= 65535 && number == (uint32_t)number) {
+    if (takes(text, "sm:", &number) && number >= 1 && number <= 65535 && number == (uint32_t)number) {
         s->interference = INTERFERENCE_SM;
         s->sms = (uint32_t)number;
         return true;

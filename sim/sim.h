@@ -1,6 +1,6 @@
 /* sim/sim.h -- predicts a plan's timeline.
- * Each op starts when its dependencies, its lane and, in a gang, every member are ready; a gang ends together.  One
- * sweep over the sealed order; integer nanoseconds. */
+ * Each op starts when its dependencies, its lane and, in a gang, every member are ready; a gang ends together.
+ * A sweep over the sealed order, or, where ops compete for more than that, an event loop; integer nanoseconds. */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
@@ -10,7 +10,7 @@
 
 extern const struct engine sim_engine; /* one step: replays of a step are joined, so all are alike */
 
-/* The step's length alone, without a trace. */
+/* The step's length alone, without a trace.  False with the error, as sim_engine.run. */
 bool sim_step_ns(const struct run *, int64_t *step_ns, GError **);
 
 /* The sweep alone, for what-if loops.  Prepared once from a sealed plan, timed as often as costs change. */

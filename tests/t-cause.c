@@ -294,7 +294,8 @@ static void test_random_traces(void)
 
 /* --- simulated random plans */
 
-static bool price(const struct cost_model *model, const struct cost_key *key, struct cost *out, GError **error)
+static bool price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
+                  GError **error)
 {
     (void)model, (void)error;
     out->alone_ns = out->work_ns = key->rows;

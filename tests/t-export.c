@@ -33,7 +33,8 @@ static unsigned kind_of(const char *name)
 static struct trace_op read_op(const struct strict_json *event)
 {
     const struct strict_json *args = strict_json_get(event, "args");
-    int64_t start = ns_of(event, "ts"), end = strict_json_get(event, "dur") ? start + ns_of(event, "dur") : start;
+    int64_t start = ns_of(event, "ts"),
+            end = strict_json_get(event, "dur") ? start + ns_of(event, "dur") : start;
     struct trace_op op = {0};
     op.tag.kind = (uint8_t)kind_of(strict_json_string_of(args, "kind"));
     op.tag.algo = g_strcmp0(strict_json_string_of(args, "algo"), "ring") ? ALLREDUCE_WHOLE : ALLREDUCE_RING;
@@ -268,10 +269,12 @@ static void test_tables(void)
     g_assert_cmpstr(event_name(j, 4), ==, "pack bucket 1");
     const struct strict_json *head = strict_json_get(j, "parprof");
     g_assert_cmpstr(strict_json_string_of(head, "engine"), ==, "cpu");
-    g_assert_cmpstr(strict_json_string_of(strict_json_get(head, "labels"), "q\"\\\n\x01\uFFFD"), ==, "q\"\\\n\x01\uFFFD");
-    g_assert_cmpstr(strict_json_string_of(strict_json_at(strict_json_get(head, "layers"), 1), "name"), ==, "layer0.feed_forward");
+    g_assert_cmpstr(strict_json_string_of(strict_json_get(head, "labels"), "q\"\\\n\x01\uFFFD"), ==,
+                    "q\"\\\n\x01\uFFFD");
+    g_assert_cmpstr(strict_json_string_of(strict_json_at(strict_json_get(head, "layers"), 1), "name"), ==,
+                    "layer0.feed_forward");
     const struct strict_json *param = strict_json_at(strict_json_get(head, "params"), 0),
-                      *bucket = strict_json_at(strict_json_get(head, "buckets"), 1);
+                             *bucket = strict_json_at(strict_json_get(head, "buckets"), 1);
     g_assert_cmpint(strict_json_integer(param, "bucket"), ==, 1);
     g_assert_cmpint(strict_json_integer(bucket, "closed_by"), ==, 1);
     g_assert_cmpuint(strict_json_length(strict_json_get(bucket, "params")), ==, 2);

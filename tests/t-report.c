@@ -481,13 +481,16 @@ static void test_json(void)
     g_assert_cmpint(strict_json_integer(step, "median"), ==, 297900000);
     g_assert_null(strict_json_get(step, "ci95")); /* of three steps there is none */
     g_assert_cmpuint(strict_json_length(strict_json_get(samples, "step_ns")), ==, 3);
-    g_assert_cmpstr(strict_json_at(strict_json_at(strict_json_get(samples, "exposed_comm_ns"), 2), 1)->text, ==, "28200000");
-    const struct strict_json *part = strict_json_get(j, "partition_ns"), *overlap = strict_json_get(j, "overlap");
+    g_assert_cmpstr(strict_json_at(strict_json_at(strict_json_get(samples, "exposed_comm_ns"), 2), 1)->text,
+                    ==, "28200000");
+    const struct strict_json *part = strict_json_get(j, "partition_ns"),
+                             *overlap = strict_json_get(j, "overlap");
     g_assert_cmpint(strict_json_integer(part, "compute") + strict_json_integer(part, "exposed_comm") +
                         strict_json_integer(part, "exposed_copy") + strict_json_integer(part, "idle"),
                     ==, strict_json_integer(part, "span"));
     g_assert_cmpint(strict_json_integer(overlap, "hidden_ns"), ==, 21000000);
-    g_assert_cmpint(strict_json_integer(strict_json_get(overlap, "causes_ns"), "end_of_backward"), ==, 28200000);
+    g_assert_cmpint(strict_json_integer(strict_json_get(overlap, "causes_ns"), "end_of_backward"), ==,
+                    28200000);
     g_assert_cmpint(strict_json_integer(strict_json_get(overlap, "causes_ns"), "late_peer"), ==, 0);
     g_assert_null(strict_json_get(overlap, "late_rank"));
     g_assert_null(strict_json_get(overlap, "wait_ns")); /* no gangs, so nobody waited */
@@ -495,15 +498,17 @@ static void test_json(void)
                       21000000. / 49200000. * 100);
     g_assert_cmpint(strict_json_integer(strict_json_get(j, "phases_ns"), "optimizer"), ==, 14000000);
     const struct strict_json *first = strict_json_at(strict_json_get(j, "buckets"), 0),
-                      *second = strict_json_at(strict_json_get(j, "buckets"), 1);
+                             *second = strict_json_at(strict_json_get(j, "buckets"), 1);
     g_assert_cmpstr(strict_json_string_of(first, "closed_by"), ==, "layer6.feed_forward.out.weight");
     g_assert_null(strict_json_get(second, "closed_by"));
     g_assert_cmpstr(strict_json_at(strict_json_get(second, "params"), 1)->text, ==, "embedding.word.weight");
     g_assert_cmpint(strict_json_integer(first, "start_ns"), ==, 48700000);
     g_assert_cmpint(strict_json_integer(second, "exposed_ns"), ==, 28200000);
-    g_assert_cmpint(strict_json_integer(strict_json_get(second, "causes_ns"), "end_of_backward"), ==, 28200000);
+    g_assert_cmpint(strict_json_integer(strict_json_get(second, "causes_ns"), "end_of_backward"), ==,
+                    28200000);
     g_assert_cmpint(strict_json_integer(strict_json_get(first, "causes_ns"), "end_of_backward"), ==, 0);
-    const struct strict_json *scratch = strict_json_get(strict_json_get(strict_json_get(j, "memory"), "by_category"), "scratch");
+    const struct strict_json *scratch =
+        strict_json_get(strict_json_get(strict_json_get(j, "memory"), "by_category"), "scratch");
     g_assert_cmpstr(strict_json_at(scratch, 1)->text, ==, "18446744073709551615");
     const struct strict_json *peak = strict_json_get(strict_json_get(j, "memory"), "peak_bytes");
     const struct strict_json *measured = strict_json_get(strict_json_get(j, "memory"), "measured_bytes");

@@ -57,7 +57,8 @@ static void fixture_release(struct fixture *f)
 static struct draw *draw(const struct fixture *f, const struct figure_options *o)
 {
     g_autoptr(GError) error = NULL;
-    struct draw *d = draw_list.begin(&(struct canvas){.width = o->width, .height = o->height, .title = "t"}, NULL);
+    struct draw *d =
+        draw_list.begin(&(struct canvas){.width = o->width, .height = o->height, .title = "t"}, NULL);
 
     bool ok = figure_timeline.draw(&f->in, o, &draw_list, d, &error);
     g_assert_no_error(error);

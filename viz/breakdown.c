@@ -11,7 +11,6 @@
 #define HEADING  26.0
 #define MARK     7.0
 #define MAX_NAME 150.0
-#define MIN_PLOT 120.0 /* width that texts beside bars leave */
 
 /* Of a bar from left to right; they sum to the step. */
 enum part { PART_FORWARD, PART_BACKWARD, PART_EXPOSED, PART_OPTIMIZER, PART_REST, PARTS };
@@ -137,7 +136,7 @@ static const char *made(const struct digest *d, const struct row *r)
     return r->of->measured ? "measured" : d->simulated ? "simulated" : "predicted";
 }
 
-/* ---- what stands where */
+/* --- what stands where */
 
 /* The first ones; of a single group the last too, which the report is of. */
 static const struct row *shown_row(const struct scene *s, uint32_t i)
@@ -173,7 +172,7 @@ static bool divide_height(struct scene *s)
 static void place_columns(struct scene *s, const struct digest *d)
 {
     const struct pen *pen = &s->frame.pen;
-    double gutter = pen_width(pen, &frame_text_font, "of the first") + 2 * FRAME_AIR, most = 0, end;
+    double gutter = pen_width(pen, &frame_text_font, "of the first") + 2 * FRAME_AIR, most = 0;
 
     for (uint32_t i = 0; i < s->n; i++)
         most = MAX(most, (double)MAX(s->rows[i].of->step_ns, predicted_ns(&s->rows[i])) /
@@ -189,18 +188,13 @@ static void place_columns(struct scene *s, const struct digest *d)
     }
     s->scale =
         (struct scale){0, most / s->unit.size, s->frame.x0 + gutter + 2 * FRAME_AIR, s->frame.x1, false};
-    end = s->scale.at1;
     for (uint32_t i = 0; i < s->n; i++) {
         const struct row *r = &s->rows[i];
-        const double part = value_of(s, r, r->of->step_ns) / s->scale.high;
-        const double room =
-            s->frame.x1 - s->scale.at0 - FRAME_AIR - 1 - pen_width(pen, &frame_strong_font, r->beside);
-        end = MIN(end, s->scale.at0 + MAX(room, MIN_PLOT) / part);
+        frame_leave_beside(&s->frame, &s->scale, value_of(s, r, r->of->step_ns) / s->scale.high, r->beside);
     }
-    s->scale.at1 = end;
 }
 
-/* ---- paint */
+/* --- paint */
 
 /* From the end of backward to the left, where it was hidden; with the values that found no room on the bar.
  */

@@ -1,8 +1,6 @@
 #include "viz/curves.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define BEFORE 4.0 /* how many times smaller than the smallest 0 counts as */
 

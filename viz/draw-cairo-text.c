@@ -1,6 +1,5 @@
 #include "viz/draw-cairo.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <string.h>
 

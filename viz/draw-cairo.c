@@ -1,7 +1,6 @@
 #include "viz/draw-cairo.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
@@ -36,7 +35,7 @@ struct draw {
     char *title;
 };
 
-/* ---- shapes */
+/* --- shapes */
 
 static bool same(struct brush a, struct brush b)
 {
@@ -119,7 +118,7 @@ static void draw_polygon(struct draw *d, unsigned n, const double *xy, uint32_t 
     cairo_fill(d->cr);
 }
 
-/* ---- texts */
+/* --- texts */
 
 static double draw_text_width(struct draw *d, const struct font *font, const char *text)
 {
@@ -161,7 +160,7 @@ static void draw_text(struct draw *d, double x, double y, const struct font *fon
     show(d, x, y, font, color, text);
 }
 
-/* ---- surfaces */
+/* --- surfaces */
 
 static cairo_status_t collect(void *stream, const unsigned char *data, unsigned length)
 {
@@ -237,7 +236,7 @@ static GBytes *stream_taken(struct draw *d)
     return bytes;
 }
 
-/* ---- the formats */
+/* --- the formats */
 
 static void svg_text_clear(gpointer text)
 {

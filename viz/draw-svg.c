@@ -8,7 +8,7 @@
     "Noto Sans,Arial,Helvetica,Liberation Sans,Noto Sans CJK KR,NanumGothic,Malgun Gothic,"                  \
     "Apple SD Gothic Neo,DejaVu Sans,sans-serif"
 
-/* ---- parts of a text */
+/* --- parts of a text */
 
 struct slice {
     const char *at;
@@ -48,7 +48,7 @@ static struct slice cut(struct slice *from, char stop)
     return head;
 }
 
-/* ---- numbers and colours */
+/* --- numbers and colours */
 
 #define DECIMALS   2
 #define UNIT       100 /* numbers are counted in hundredths */
@@ -119,7 +119,7 @@ static void put_color(GString *out, uint32_t color)
         g_string_append_printf(out, "#%x%x%x", r / 17, g / 17, b / 17);
 }
 
-/* ---- Cairo's paths */
+/* --- Cairo's paths */
 
 struct walk {
     GString *out;
@@ -205,7 +205,7 @@ static bool put_path(GString *out, struct slice path)
     return true;
 }
 
-/* ---- Cairo's elements */
+/* --- Cairo's elements */
 
 static bool assumed(struct slice name, struct slice value)
 {
@@ -289,7 +289,7 @@ static void put_path_element(GString *out, struct slice *rest)
     g_string_append_c(out, '>');
 }
 
-/* ---- texts */
+/* --- texts */
 
 static void put_text(GString *out, const char *text)
 {
@@ -361,7 +361,7 @@ static void put_texts(GString *out, const GArray *texts)
     g_string_append(out, "</g>\n");
 }
 
-/* ---- the whole */
+/* --- the whole */
 
 static void put_title(GString *out, const char *title)
 {

@@ -1,6 +1,5 @@
 #include "viz/frame.h"
 
-#include <math.h>
 #include <string.h>
 
 #define SIDE         24.0
@@ -13,6 +12,7 @@
 #define TICKS        1000 /* more never stand TICK_GAP apart */
 #define ABBREVIATION 4    /* letters; modes no longer than that are written in capitals */
 #define MAX_NAME     48   /* letters of a model */
+#define MIN_PLOT     120.0
 #define MIN_BAR      18.0 /* a text and some air */
 #define MAX_BAR      84.0
 #define MIN_GAP      4.0
@@ -107,6 +107,14 @@ void frame_text(const struct frame *f, double x, double y, const struct font *fo
 {
     if (*text)
         pen_text(&f->pen, x, y, font, align, palette_color(role), text);
+}
+
+void frame_leave_beside(const struct frame *f, struct scale *s, double part, const char *text)
+{
+    const double room = f->x1 - s->at0 - FRAME_AIR - 1 - pen_width(&f->pen, &frame_strong_font, text);
+
+    if (part > 0)
+        s->at1 = MIN(s->at1, s->at0 + MAX(room, MIN_PLOT) / part);
 }
 
 bool frame_bar(const struct frame *f, double x0, double x1, double y, double height, uint32_t color,

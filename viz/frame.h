@@ -38,6 +38,10 @@ void frame_axis(const struct frame *, const struct scale *, const char *title, d
 
 void frame_text(const struct frame *, double x, double y, const struct font *, enum align, enum role, const char *);
 
+/* Ends a scale, which reaches to the right edge of the plot, where a bar of that part of it still has room for a text on
+ * its right; the bars keep some width. */
+void frame_leave_beside(const struct frame *, struct scale *, double part, const char *text);
+
 /* A part of a bar, and the first of the texts that fits on it; false: none does, and there was something to say. */
 bool frame_bar(const struct frame *, double x0, double x1, double y, double height, uint32_t color, bool hatched,
                unsigned n, const char *const *texts);

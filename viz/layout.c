@@ -1,6 +1,5 @@
 #include "viz/layout.h"
 
-#include <math.h>
 #include <string.h>
 
 static const struct unit {

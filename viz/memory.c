@@ -6,9 +6,8 @@
 #include "viz/frame.h"
 #include "viz/layout.h"
 
-#define MARK     8.0
-#define STRIP    17.0 /* what found no room on a bar, below it */
-#define MIN_PLOT 120.0
+#define MARK  8.0
+#define STRIP 17.0 /* what found no room on a bar, below it */
 
 /* Consecutive ranks that have the same. */
 struct row {
@@ -89,7 +88,7 @@ static void name_rows(struct scene *s)
     }
 }
 
-/* ---- what stands where */
+/* --- what stands where */
 
 static void place_columns(struct scene *s)
 {
@@ -101,18 +100,11 @@ static void place_columns(struct scene *s)
         gutter = MAX(gutter, pen_width(pen, &frame_strong_font, s->rows[i].name));
     s->scale =
         (struct scale){0, s->most / s->unit.size, s->frame.x0 + gutter + 2 * FRAME_AIR, s->frame.x1, false};
-    double end = s->scale.at1;
-    for (uint32_t i = 0; i < s->n; i++) {
-        const struct row *r = &s->rows[i];
-        const double room =
-            s->frame.x1 - s->scale.at0 - FRAME_AIR - 1 - pen_width(pen, &frame_strong_font, r->beside);
-        if (r->peak > 0)
-            end = MIN(end, s->scale.at0 + MAX(room, MIN_PLOT) * s->most / r->peak);
-    }
-    s->scale.at1 = end;
+    for (uint32_t i = 0; i < s->n; i++)
+        frame_leave_beside(&s->frame, &s->scale, s->rows[i].peak / s->most, s->rows[i].beside);
 }
 
-/* ---- paint */
+/* --- paint */
 
 /* What found no room on the bar is added to missing. */
 static void paint_bar(const struct scene *s, const struct row *r, double y, GString *missing)

@@ -1,7 +1,5 @@
 #include "viz/pen.h"
 
-#include <string.h>
-
 #define MIN_PX   0.5
 #define ELLIPSIS "…"
 #define MIDDLE   0.36 /* of an em, from the baseline up to the middle of capitals */

@@ -1,11 +1,8 @@
 #include "viz/sweep-bars.h"
 
-#include <string.h>
-
 #include "viz/layout.h"
 
 #define MAX_NAME 220.0
-#define MIN_PLOT 120.0
 
 struct row {
     const struct series_point *point;
@@ -59,14 +56,8 @@ static void place_columns(struct scene *s)
         gutter = MAX(gutter, pen_width(&f->pen, &frame_strong_font, s->rows[i].name));
     s->scale =
         (struct scale){0, s->most / s->unit.size, f->x0 + MAX(gutter, 30) + 2 * FRAME_AIR, f->x1, false};
-    double end = s->scale.at1;
-    for (uint32_t i = 0; i < s->place.shown; i++) {
-        const double room =
-            f->x1 - s->scale.at0 - FRAME_AIR - 1 - pen_width(&f->pen, &frame_strong_font, s->rows[i].beside);
-        if (length_of(&s->rows[i]) > 0)
-            end = MIN(end, s->scale.at0 + MAX(room, MIN_PLOT) * s->most / length_of(&s->rows[i]));
-    }
-    s->scale.at1 = end;
+    for (uint32_t i = 0; i < s->place.shown; i++)
+        frame_leave_beside(f, &s->scale, length_of(&s->rows[i]) / s->most, s->rows[i].beside);
 }
 
 /* The exposed part is at the end of the bar. */
@@ -117,8 +108,8 @@ bool sweep_bars(struct frame *f, const struct series *series, GError **error)
         place_columns(&s);
         paint(&s);
     } else {
-        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure sweep: %s",
-                    "the canvas leaves no room for a bar; use a higher one");
+        g_set_error_literal(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                            "figure sweep: the canvas leaves no room for a bar; use a higher one");
     }
     for (uint32_t i = 0; i < s.n; i++) {
         g_free(s.rows[i].name);

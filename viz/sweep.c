@@ -2,7 +2,7 @@
 #include "viz/figure.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "viz/curves.h"
 #include "viz/frame.h"
@@ -71,7 +71,7 @@ static guint length(const struct scene *s, uint32_t curve)
     return s->curves.curves[curve].points->len;
 }
 
-/* ---- what stands where */
+/* --- what stands where */
 
 static void scale_times(struct scene *s)
 {
@@ -143,7 +143,7 @@ static double make_labels(struct scene *s)
     return wide;
 }
 
-/* ---- paint */
+/* --- paint */
 
 static void paint_y_axis(const struct scene *s)
 {
@@ -353,7 +353,7 @@ static void paint(struct scene *s)
     paint_best(s);
 }
 
-/* ---- what is said */
+/* --- what is said */
 
 static char *headline(const struct series *s, char brief[static 96])
 {

@@ -1,8 +1,6 @@
 /* One step over time: what computes, what communicates beside it, and what that saved. */
 #include "viz/figure.h"
 
-#include <string.h>
-
 #include "viz/lanes.h"
 #include "viz/layout.h"
 #include "viz/palette.h"
@@ -73,7 +71,7 @@ static struct lane_style other_style(const struct scene *s)
     return (struct lane_style){s->lane * OTHER_PART, OTHER_STRIP, MUTED, true, false};
 }
 
-/* ---- what stands where, from top to bottom */
+/* --- what stands where, from top to bottom */
 
 /* What there is to compare with. */
 static void list_others(struct scene *s)
@@ -185,7 +183,7 @@ static bool collect(struct scene *s, GError **error)
     return true;
 }
 
-/* ---- what stands where, from left to right */
+/* --- what stands where, from left to right */
 
 static const struct partition *partition_of(const struct analysis *a, uint32_t rank)
 {
@@ -267,7 +265,7 @@ static void place_columns(struct scene *s)
         rows_simplify(&s->others[i].rows, axis_ns_per_unit(&s->axis));
 }
 
-/* ---- paint */
+/* --- paint */
 
 static void text_at(const struct scene *s, double x, double y, const struct font *font, enum align align,
                     enum role role, const char *text)

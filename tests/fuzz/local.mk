@@ -10,7 +10,7 @@ FUZZ_REPLAYS = %D%/replay-cluster %D%/replay-cost %D%/replay-model %D%/replay-pl
 %C%_replay_trace_SOURCES = %D%/trace.c %D%/replay.c tests/draw-list.c
 check_PROGRAMS += $(FUZZ_REPLAYS)
 TESTS += $(FUZZ_REPLAYS)
-EXTRA_DIST += %D%/fuzz.h %D%/cluster %D%/cost %D%/model %D%/plan %D%/report %D%/trace
+EXTRA_DIST += %D%/draw.h %D%/fuzz.h %D%/cluster %D%/cost %D%/model %D%/plan %D%/report %D%/trace
 
 FUZZERS = %D%/fuzz-cluster %D%/fuzz-cost %D%/fuzz-model %D%/fuzz-plan %D%/fuzz-report %D%/fuzz-trace
 %C%_fuzz_cluster_SOURCES = %D%/cluster.c

@@ -6,22 +6,9 @@
 #include "profile/export.h"
 #include "profile/import.h"
 #include "profile/report.h"
-#include "tests/draw-list.h"
-#include "tests/fuzz/fuzz.h"
-#include "viz/figure.h"
+#include "tests/fuzz/draw.h"
 
 const char fuzz_name[] = "trace";
-
-static void draw(const struct figure_input *input)
-{
-    const struct figure_options options = {.width = 1280, .height = 720};
-    for (unsigned i = 0; figures[i]; i++) {
-        GError *error = NULL;
-        GBytes *bytes = figure_render(figures[i], input, &options, &draw_list, &error);
-        if (fuzz_settled(bytes, &error))
-            g_bytes_unref(bytes);
-    }
-}
 
 static void use(const struct trace *trace)
 {
@@ -37,7 +24,7 @@ static void use(const struct trace *trace)
     report_print(&report, out);
     report_json(&report, out);
     digest_make(&digest, &report);
-    draw(&(struct figure_input){.trace = trace, .analysis = &analysis, .digest = &digest});
+    fuzz_draw(&(struct figure_input){.trace = trace, .analysis = &analysis, .digest = &digest});
     digest_release(&digest);
     analysis_release(&analysis);
 }
