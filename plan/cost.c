@@ -27,6 +27,14 @@ static guint hash_family(const struct cost_key *key)
     return h * 31 + key->rows;
 }
 
+unsigned cost_gemms(const struct cost_key *key)
+{
+    unsigned n = 0;
+    while (n < COST_GEMMS && key->gemms[n].m && key->gemms[n].n)
+        n++;
+    return n;
+}
+
 gboolean cost_key_equal(gconstpointer a, gconstpointer b)
 {
     const struct cost_key *x = a, *y = b;

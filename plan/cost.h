@@ -8,7 +8,8 @@
 
 #include "plan/op.h"
 
-/* A matrix product m x n of depth k, `batch` of them in one launch.  0 x 0 ends a list that is not full. */
+/* A matrix product m x n of depth k, `batch` of them in one launch; m and n are not 0, but in what ends a list that is
+ * not full. */
 struct gemm {
     uint32_t m, n, k, batch;
 };
@@ -34,6 +35,8 @@ struct cost_key {
 struct cost {
     int64_t alone_ns, work_ns;
 };
+
+unsigned cost_gemms(const struct cost_key *); /* how many products the list has */
 
 /* Same kind, algo, members, nodes, rows, bytes and shape (by content). */
 gboolean cost_key_equal(gconstpointer a,

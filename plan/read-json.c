@@ -218,7 +218,7 @@ static void read_gemm(struct plan_reader *r, struct gemm *g)
     uint32_t *const parts[] = {&g->m, &g->n, &g->k, &g->batch};
     unsigned n = 0;
     for (json_array(r->j); json_element(r->j); n++) {
-        uint32_t x = json_u32(r->j, 0, UINT32_MAX);
+        uint32_t x = json_u32(r->j, n < 2, UINT32_MAX);
         if (n < G_N_ELEMENTS(parts))
             *parts[n] = x;
     }

@@ -126,12 +126,12 @@ static void append_values(const struct plan *plan, GString *out)
 
 static void append_gemms(const struct cost_key *key, GString *out)
 {
-    unsigned i;
-    for (i = 0; i < COST_GEMMS && (key->gemms[i].m || key->gemms[i].n); i++) {
+    const unsigned n = cost_gemms(key);
+    for (unsigned i = 0; i < n; i++) {
         const struct gemm *g = &key->gemms[i];
         g_string_append_printf(out, "%s[%u,%u,%u,%u]", i ? "," : ",\"gemms\":[", g->m, g->n, g->k, g->batch);
     }
-    g_string_append(out, i ? "]" : "");
+    g_string_append(out, n ? "]" : "");
 }
 
 static void append_costs(const struct plan *plan, GString *out)

@@ -10,17 +10,9 @@ static void number(GString *out, const char *name, uint64_t x)
     json_uint(out, x);
 }
 
-static unsigned count_gemms(const struct cost_key *key)
-{
-    unsigned n = 0;
-    while (n < COST_GEMMS && key->gemms[n].m && key->gemms[n].n)
-        n++;
-    return n;
-}
-
 static void gemms(const struct cost_key *key, GString *out)
 {
-    for (unsigned i = 0, n = count_gemms(key); i < n; i++) {
+    for (unsigned i = 0, n = cost_gemms(key); i < n; i++) {
         const struct gemm *g = &key->gemms[i];
         number(out, i ? ",[" : ",\"gemms\":[[", g->m);
         number(out, ",", g->n);

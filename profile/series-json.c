@@ -3,7 +3,7 @@
 #include "profile/read.h"
 #include "profile/series.h"
 
-#define SCHEMA   "parprof.sweep/"
+#define SCHEMA   "parprof.sweep/1"
 #define MAX_AXES 64
 
 /* The times of a point, by their names in the file. */
@@ -60,7 +60,7 @@ static void point(GString *out, const struct series_point *p)
 
 void series_json(const struct series *s, GString *out)
 {
-    g_string_append(out, "{\"schema\": \"" SCHEMA "1\",\n \"title\": ");
+    g_string_append(out, "{\"schema\": \"" SCHEMA "\",\n \"title\": ");
     json_string(out, s->title);
     g_string_append(out, ",\n \"axes\": ");
     texts(out, s->axes);
@@ -161,10 +161,7 @@ bool series_read(const char *text, size_t n, const char *name, struct series *s,
     json_object(j);
     for (const char *key; (key = json_key(j));) {
         if (!strcmp(key, "schema")) {
-            const char *what = json_text(j);
-            schema = g_str_has_prefix(what, SCHEMA);
-            if (!schema)
-                json_fail(j, "schema '%s', a sweep has " SCHEMA "1", what);
+            schema = read_schema(j, SCHEMA);
         } else if (!strcmp(key, "title")) {
             read_text(j, &s->title);
         } else if (!strcmp(key, "axes")) {
@@ -178,7 +175,7 @@ bool series_read(const char *text, size_t n, const char *name, struct series *s,
         }
     }
     if (!schema)
-        json_fail(j, "no \"schema\": a sweep has " SCHEMA "1");
+        json_fail(j, "no \"schema\": a sweep has " SCHEMA);
     else if (json_cut(j))
         json_fail(j, "the rest of the sweep is missing");
     if (!s->axes)

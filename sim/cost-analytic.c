@@ -16,7 +16,7 @@ struct parts {
 static struct parts compute(const struct cluster *c, const struct cost_key *key)
 {
     const double launches_ns = key->kernels * c->launch_us * 1e3;
-    if (c->sms && key->gemms[0].m)
+    if (c->sms && cost_gemms(key))
         return (struct parts){launches_ns, cost_waves_ns(c, key, c->sms)};
     const double flops_ns = (double)key->flops / (cost_peak_tflops(c, key) * c->efficiency * 1e3);
     return (struct parts){launches_ns, MAX(flops_ns, (double)key->bytes / c->memory_gbs)};

@@ -75,11 +75,12 @@ double cost_waves_ns(const struct cluster *c, const struct cost_key *key, uint32
     const double element = element_bytes(key);
     const double flops_ns = cost_peak_tflops(c, key) * c->efficiency * 1e3 / c->sms;
     double own = 0, ns = 0;
-    for (unsigned i = 0; i < COST_GEMMS && key->gemms[i].m; i++)
+    const unsigned n = cost_gemms(key);
+    for (unsigned i = 0; i < n; i++)
         own += own_bytes(&key->gemms[i], element);
     /* What convolutions read again comes from a cache. */
     const double bytes = (double)key->bytes, part = own > bytes ? bytes / own : 1;
-    for (unsigned i = 0; i < COST_GEMMS && key->gemms[i].m; i++) {
+    for (unsigned i = 0; i < n; i++) {
         const struct gemm *g = &key->gemms[i];
         const double output = (double)g->m * g->n * g->batch * element;
         const double parts_ns = 2 * output / c->memory_gbs;
@@ -91,5 +92,5 @@ double cost_waves_ns(const struct cluster *c, const struct cost_key *key, uint32
 
 double cost_waves_slowdown(const struct cluster *c, const struct cost_key *key, uint32_t held)
 {
-    return key->gemms[0].m ? cost_waves_ns(c, key, c->sms - held) / cost_waves_ns(c, key, c->sms) : 1;
+    return cost_gemms(key) ? cost_waves_ns(c, key, c->sms - held) / cost_waves_ns(c, key, c->sms) : 1;
 }

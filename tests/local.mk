@@ -72,10 +72,11 @@ TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-allreduce.txt \
 	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
-	%D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt %D%/golden/optim-torch.py \
-	%D%/golden/optim-torch.txt %D%/hand-plan.h %D%/lsan.supp %D%/operand.h %D%/paper.h %D%/plans.h \
-	%D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h %D%/tap.h %D%/tap.sh \
-	%D%/timing-plan.h %D%/tsan.supp
+	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
+	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
+	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/hand-plan.h %D%/lsan.supp %D%/operand.h \
+	%D%/paper.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
+	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
 
 # Programs that only measure; built when asked for.

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "plan/plan.h"
 #include "profile/digest.h"
 #include "profile/export.h"
 #include "profile/import.h"
+#include "profile/series.h"
 #include "tests/same-digest.h"
 #include "tests/strict-json.h"
 #include "tests/tap.h"
@@ -15,14 +17,19 @@ struct file {
     gsize n;
 };
 
-static struct file load(const char *name)
+static struct file load_of(const char *version, const char *name)
 {
     struct file file;
     GError *error = NULL;
-    g_autofree char *path = g_test_build_filename(G_TEST_DIST, "files", "v0.1", name, NULL);
+    g_autofree char *path = g_test_build_filename(G_TEST_DIST, "files", version, name, NULL);
     g_file_get_contents(path, &file.text, &file.n, &error);
     g_assert_no_error(error);
     return file;
+}
+
+static struct file load(const char *name)
+{
+    return load_of("v0.1", name);
 }
 
 static void load_trace(const struct file *file, struct trace *trace)
@@ -197,11 +204,80 @@ static void test_plan(void)
     g_free(file.text);
 }
 
+/* What today's formats hold beyond those of 0.1 comes back as it was written. */
+static void test_today(void)
+{
+    GError *error = NULL;
+    struct file file = load_of("v0.2", "trace.json");
+    struct trace trace;
+    GString *out = g_string_new(NULL);
+    load_trace(&file, &trace);
+    g_assert_cmpuint(trace.t.lanes[trace.t.n_lanes - 1].device, ==, 1);
+    g_assert_cmpstr(trace_label_value(&trace, "sharing"), ==, "2 ranks share each device");
+    export_chrome(&trace, out);
+    g_assert_cmpstr(out->str, ==, file.text);
+    trace_release(&trace);
+    g_free(file.text);
+
+    file = load_of("v0.2", "plan.json");
+    struct plan plan;
+    struct model *model;
+    plan_read_json(file.text, file.n, "plan", &plan, &model, &error);
+    g_assert_no_error(error);
+    plan_seal(&plan, &error);
+    g_assert_no_error(error);
+    g_string_truncate(out, 0);
+    plan_write_json(&plan, out);
+    g_assert_cmpstr(out->str, ==, file.text);
+    g_assert_true(plan_check_run(&plan, model, NULL));
+    plan_release(&plan);
+    model_free(model);
+    g_free(file.text);
+
+    file = load_of("v0.2", "sweep.json");
+    struct series series;
+    series_read(file.text, file.n, "sweep", &series, &error);
+    g_assert_no_error(error);
+    g_string_truncate(out, 0);
+    series_json(&series, out);
+    g_assert_cmpstr(out->str, ==, file.text);
+    g_assert_cmpuint(series.n_points, ==, 6);
+    g_assert_nonnull(series.points[5].why_not);
+    series_release(&series);
+    g_free(file.text);
+    g_string_free(out, TRUE);
+}
+
+/* The costs of a report are those of the cost file that the same run wrote. */
+static void test_costs(void)
+{
+    static const char *const names[] = {"report.json", "costs.json"};
+    char *rows[G_N_ELEMENTS(names)];
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        GError *error = NULL;
+        struct file file = load_of("v0.2", names[i]);
+        struct cost_table *table = cost_table_new();
+        GString *out = g_string_new(NULL);
+        import_costs(file.text, file.n, names[i], table, &error);
+        g_assert_no_error(error);
+        export_cost_rows(table, out);
+        rows[i] = g_string_free(out, FALSE);
+        cost_table_free(table);
+        g_free(file.text);
+    }
+    g_assert_cmpstr(rows[0], ==, rows[1]);
+    g_assert_nonnull(strstr(rows[1], "\"kind\":\"NORM\""));
+    g_free(rows[0]);
+    g_free(rows[1]);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/files/traces", test_traces);
     g_test_add_func("/files/reports", test_reports);
     g_test_add_func("/files/plan", test_plan);
+    g_test_add_func("/files/today", test_today);
+    g_test_add_func("/files/costs", test_costs);
     return g_test_run();
 }

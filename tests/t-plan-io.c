@@ -150,7 +150,7 @@ static void test_all_fields(void)
         plan.t.lanes[i].node = plan.t.lanes[i].rank;
     plan.t.lanes[1].peer = 1;
     plan.costs[0].gemms[0] = (struct gemm){1, 2, 3, UINT32_MAX};
-    plan.costs[0].gemms[1] = (struct gemm){0, 7, 8, 9};
+    plan.costs[0].gemms[1] = (struct gemm){6, 7, 8, 9};
     for (unsigned i = 0; i < COST_GEMMS; i++)
         plan.costs[1].gemms[i] = (struct gemm){i + 1, 2, 3, 4};
     plan.costs[1].share = 0.1 + 0.2;

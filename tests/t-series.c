@@ -161,7 +161,7 @@ static void test_others(void)
 {
     static const char text[] = "{\"points\":[{\"why\":{\"a\":[1]},\"step_ns\":5,\"values\":[\"1\"]},"
                                "{\"values\":[\"2\"],\"step_ns\":4}],\"new\":[],\"axes\":[\"x\"],\"best\":0,"
-                               "\"schema\":\"parprof.sweep/2\"}";
+                               "\"schema\":\"parprof.sweep/1\"}";
     struct series s;
     g_assert_true(series_read(text, strlen(text), "s.json", &s, NULL));
     g_assert_cmpuint(s.best, ==, 1);
@@ -181,6 +181,7 @@ static void test_refused(void)
         {"[]", "s.json:1"},
         {"{}", "parprof.sweep/1"},
         {"{\"schema\":\"parprof.report/1\"}", "parprof.report/1"},
+        {"{\"schema\":\"parprof.sweep/2\"}", "parprof.sweep/2"},
         {"{\"schema\":\"parprof.sweep/1\"}", "axes"},
         {"{\"schema\":\"parprof.sweep/1\",\"axes\":[\"x\"],\n\"points\":[{\"values\":[\"1\"]}]}",
          "s.json:2: a point with neither"},
