@@ -271,4 +271,14 @@ done
 r.json" ]
 result $? "an interrupt leaves a partial report, status 130"
 rm -f ./*
+
+# What takes tens of seconds ends with the interrupt, and writes nothing after it.
+if env --default-signal=INT true 2>/dev/null; then
+    timeout -s INT 0.5 env --default-signal=INT "$PARPROF" --backend sim --model bert-base --ranks 512 --batch 4096 \
+        --figure none --report r.json >"$dir/out" 2>"$dir/err"
+    [ $? = 124 ] && [ ! -s "$dir/out" ] && [ -z "$(ls -A)" ]
+    result $? "an interrupt ends a simulation at once"
+else
+    skip "an interrupt ends a simulation at once" "env has no --default-signal"
+fi
 done_testing
