@@ -89,6 +89,9 @@ refuses 2 "one overlap" plan --overlap none,backward
 refuses 2 "--devices takes 1 to 4096" --backend sim --devices 5000
 refuses 2 "a range is" sweep --backend sim --ranks 0X2..0X4
 refuses 2 "twice" sweep --backend sim --ranks 2,4,2
+refuses 2 "takes no value: leave out .=no." --backend sim --quiet=no
+refuses 2 "--bucket-mb 1..1000: more points" sweep --backend sim --bucket-mb 1..1000 --ranks 1..4096
+refuses 2 "cannot read '-q'" render -- -q
 refuses 2 "--dtype" --dtype f16
 refuses 2 "--format" plan --format yaml
 refuses 2 "plan" --format json
