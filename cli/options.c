@@ -188,6 +188,31 @@ static bool operands_ok(const struct options *o, GError **error)
     return true;
 }
 
+/* GOption would take "--quiet=no" for "--quiet". */
+static bool flags_bare(char **args, GError **error)
+{
+    for (; *args && strcmp(*args, "--"); args++) {
+        const char *equals = g_str_has_prefix(*args, "--") ? strchr(*args, '=') : NULL;
+        g_autofree char *name = equals ? g_strndup(*args, (gsize)(equals - *args)) : NULL;
+        const struct option_spec *spec = name ? find(name) : NULL;
+        if (spec && spec->type == FLAG) {
+            usage(error, "%s takes no value: leave out '%s'", name, equals);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* GOption leaves the "--" that stands before what is no option. */
+static void drop_separator(char **operands)
+{
+    while (*operands && strcmp(*operands, "--"))
+        operands++;
+    g_free(*operands);
+    for (; *operands; operands++)
+        operands[0] = operands[1];
+}
+
 bool options_parse(struct options *o, int argc, char **argv, GError **error)
 {
     *o = (struct options){.command = commands[0]->name, .strings = g_string_chunk_new(256)};
@@ -198,6 +223,8 @@ bool options_parse(struct options *o, int argc, char **argv, GError **error)
     for (int i = 0, n = 0; i < argc; i++)
         if (i != 1 || !named)
             args[n++] = g_strdup(argv[i]);
+    if (!flags_bare(args, error))
+        return false;
     g_autoptr(GOptionContext) context = context_new(o);
     GError *bad = NULL;
     if (!g_option_context_parse_strv(context, &args, &bad)) {
@@ -210,6 +237,7 @@ bool options_parse(struct options *o, int argc, char **argv, GError **error)
         return false;
     }
     o->operands = args[0] ? g_strdupv(args + 1) : g_new0(char *, 1);
+    drop_separator(o->operands);
     return o->help || o->version || operands_ok(o, error);
 }
 

@@ -100,8 +100,9 @@ static bool add_axis(struct points *p, const struct options *o, enum option_id i
     unsigned n = values->len;
     g_ptr_array_add(values, NULL);
     char **list = (char **)g_ptr_array_free(values, FALSE);
-    ok = ok && (n <= POINTS_MAX / p->n ? true : refuse(error, id, "", "more points than 100,000 in all")) &&
-         check_values(p, id, list, error);
+    if (ok && n > POINTS_MAX / p->n)
+        ok = refuse(error, id, o->texts[id]->pdata[0], "more points than 100,000 in all");
+    ok = ok && check_values(p, id, list, error);
     if (ok && n == 1)
         ok = options_set(&p->base, id, list[0], error);
     if (ok && n > 1 && is_output(id))

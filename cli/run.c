@@ -95,14 +95,16 @@ static bool run_job(const struct options *o, int *status, GError **error)
     struct job job;
     struct files files = {0};
     struct attempts attempts = {0};
-    attempts_catch_interrupt();
     if (strcmp(option_text(o, OPTION_FIGURE, ""), "none"))
         draw_prepare();
     const char *plan = o->operands[0];
-    bool ok = (plan ? plan_file_open(&job, plan, o, error) : job_open(&job, o, error)) &&
-              files_check(&files, job.mode->name, o, error) &&
-              (!job.engine->real || drawing_ready(&files.drawing, error)) &&
-              attempts_make(&attempts, &job, o, error);
+    bool ok = plan ? plan_file_open(&job, plan, o, error) : job_open(&job, o, error);
+    /* A simulation has nothing to report before its end: it may be ended at once. */
+    if (ok && job.engine->real)
+        attempts_catch_interrupt();
+    ok = ok && files_check(&files, job.mode->name, o, error) &&
+         (!job.engine->real || drawing_ready(&files.drawing, error)) &&
+         attempts_make(&attempts, &job, o, error);
     if (ok && attempts_cancelled())
         *status = EXIT_INTERRUPTED;
     if (ok && attempts.n) {

@@ -91,6 +91,9 @@ refuses 2 "one overlap" plan --overlap none,backward
 refuses 2 "--devices takes 1 to 4096" --backend sim --devices 5000
 refuses 2 "a range is" sweep --backend sim --ranks 0X2..0X4
 refuses 2 "twice" sweep --backend sim --ranks 2,4,2
+refuses 2 "takes no value: leave out .=no." --backend sim --quiet=no
+refuses 2 "--bucket-mb 1..1000: more points" sweep --backend sim --bucket-mb 1..1000 --ranks 1..4096
+refuses 2 "cannot read '-q'" render -- -q
 refuses 2 "--dtype" --dtype f16
 refuses 2 "--format" plan --format yaml
 refuses 2 "plan" --format json
@@ -273,4 +276,14 @@ done
 r.json" ]
 result $? "an interrupt leaves a partial report, status 130"
 rm -f ./*
+
+# What takes tens of seconds ends with the interrupt, and writes nothing after it.
+if env --default-signal=INT true 2>/dev/null; then
+    timeout -s INT 0.5 env --default-signal=INT "$PARPROF" --backend sim --model bert-base --ranks 512 --batch 4096 \
+        --figure none --report r.json >"$dir/out" 2>"$dir/err"
+    [ $? = 124 ] && [ ! -s "$dir/out" ] && [ -z "$(ls -A)" ]
+    result $? "an interrupt ends a simulation at once"
+else
+    skip "an interrupt ends a simulation at once" "env has no --default-signal"
+fi
 done_testing
