@@ -1,6 +1,7 @@
 #include "viz/draw-cairo.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FAMILIES "Noto Sans, Noto Sans CJK KR, NanumGothic, DejaVu Sans, sans-serif"
@@ -8,8 +9,8 @@
 
 static struct {
     pthread_t thread;
-    bool loading;
-    PangoFontMap *map;
+    bool asked, loading;
+    PangoFontMap *map; /* the thread's while it is loading */
 } fonts;
 
 struct texts {
@@ -57,7 +58,7 @@ static void *load(void *unused)
 }
 
 /* Also when the process ends before anything is drawn: the libraries are taken down then. */
-static void __attribute__((destructor)) fonts_settle(void)
+static void fonts_settle(void)
 {
     if (fonts.loading)
         pthread_join(fonts.thread, NULL);
@@ -66,8 +67,11 @@ static void __attribute__((destructor)) fonts_settle(void)
 
 void fonts_prepare(void)
 {
-    if (!fonts.map && !fonts.loading)
-        fonts.loading = pthread_create(&fonts.thread, NULL, load, NULL) == 0;
+    if (fonts.asked)
+        return;
+    fonts.asked = true;
+    fonts.loading = pthread_create(&fonts.thread, NULL, load, NULL) == 0;
+    atexit(fonts_settle);
 }
 
 struct texts *texts_new(void)

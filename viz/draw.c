@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #define MODULE "parprof-cairo.so"
 #define SYMBOL "parprof_draw"
@@ -12,8 +13,8 @@ typedef const struct draw_ops *find_writer(const char *format);
 
 static struct {
     pthread_t thread;
-    bool opening;
-    find_writer *find;
+    bool asked, opening;
+    find_writer *find; /* the thread's while it is opening */
 } module;
 
 static find_writer *open_at(const char *path, GError **error)
@@ -62,7 +63,7 @@ static void *open_module(void *unused)
 }
 
 /* Also when the process ends before anything is drawn: libraries are taken down then. */
-static void __attribute__((destructor)) settle(void)
+static void settle(void)
 {
     if (module.opening)
         pthread_join(module.thread, NULL);
@@ -71,8 +72,11 @@ static void __attribute__((destructor)) settle(void)
 
 void draw_prepare(void)
 {
-    if (!module.find && !module.opening)
-        module.opening = pthread_create(&module.thread, NULL, open_module, NULL) == 0;
+    if (module.asked)
+        return;
+    module.asked = true;
+    module.opening = pthread_create(&module.thread, NULL, open_module, NULL) == 0;
+    atexit(settle);
 }
 
 const struct draw_ops *draw_open(const char *format, GError **error)
