@@ -1,5 +1,7 @@
 #include "exec/exec.h"
 
+#include <pthread.h>
+
 #include "exec/arena.h"
 #include "exec/backend-cpu.h"
 #include "exec/host.h"
@@ -7,13 +9,18 @@
 #include "kernels/kernels.h"
 #include "profile/trace.h"
 
+static const char *missing;
+
+static void open_kernels(void)
+{
+    missing = k_cpu_open();
+}
+
+/* From any thread. */
 static bool probe(GError **error)
 {
-    static bool opened;
-    static const char *missing;
-    if (!opened)
-        missing = k_cpu_open();
-    opened = true;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_kernels);
     if (missing)
         g_set_error_literal(error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE, missing);
     return !missing;
