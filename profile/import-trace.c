@@ -113,7 +113,7 @@ static int64_t event_time(struct json *j)
 {
     int64_t ns = json_us_ns(j);
     if (ns < 0 || ns > TIME_MAX)
-        json_fail(j, "a time should be from 0 to %g years", TIME_MAX / 31557600e9);
+        json_fail(j, "a time should be from 0 to %g years", (double)TIME_MAX / 31557600e9);
     return ns;
 }
 
