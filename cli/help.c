@@ -27,7 +27,8 @@ static const struct {
     {"parprof --mode ddp --bucket-mb 25", "train here, measure what overlap hides, draw the median step"},
     {"parprof --backend sim --model bert-base --ranks 8 --cluster dgx-h100", "predict a step on GPUs"},
     {"parprof sweep --backend sim --bucket-mb 1..100*2 -o sweep.svg", "find the best bucket size"},
-    {"parprof --report r.json && parprof --backend sim --cost measured:r.json --ranks 8",
+    {"parprof --report r.json && parprof --backend sim --model mini --cost measured:r.json --cluster cpu "
+     "--comm-model alpha-beta --ranks 8 --batch 32",
      "predict more ranks from what was measured"},
     {"parprof render step.json --figure timeline -o step.pdf", "draw a trace again"},
 };
@@ -234,11 +235,8 @@ static void completion(GString *out)
     static const struct {
         enum option_id id;
         const char *section;
-    } named[] = {{OPTION_MODE, "modes"},
-                 {OPTION_BACKEND, "backends"},
-                 {OPTION_MODEL, "models"},
-                 {OPTION_CLUSTER, "clusters"},
-                 {OPTION_FIGURE, "figures"}};
+    } named[] = {{OPTION_MODE, "modes"},       {OPTION_BACKEND, "backends"}, {OPTION_MODEL, "models"},
+                 {OPTION_CLUSTER, "clusters"}, {OPTION_PRESET, "presets"},   {OPTION_FIGURE, "figures"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(named); i++)
         g_string_append_printf(out,
                                "    --%s) words=$(parprof list | awk '/^[a-z]/ { on = $1 == \"%s\" } /^ / && "

@@ -171,7 +171,9 @@ static bool check_shapes(const struct job *job, GError **error)
 static bool pick_shape(struct job *job, const struct options *o, GError **error)
 {
     bool real = job->engine->real, alone = job->mode == &mode_single;
-    uint32_t ranks = alone ? 1 : real ? CLAMP(g_get_num_processors() / 2, 2, 4) : 4;
+    uint32_t ranks = alone  ? 1
+                     : real ? CLAMP(g_get_num_processors() / 2, 2, 4)
+                            : MIN(4, job->cluster->nodes * job->cluster->devices);
     struct shape *s = &job->shape;
     s->model = job->model;
     s->ranks = option_number(o, OPTION_RANKS, ranks);

@@ -12,11 +12,28 @@ struct measured {
     char name[200];
 };
 
+/* What else can be done about an op that was not measured. */
+static void add_hint(GError *error, const struct cost_key *key)
+{
+    char *plain = error->message;
+    error->message = op_lane_class(key->kind) == LANE_COMM
+                         ? g_strdup_printf("%s, or price communication by --%s alpha-beta", plain,
+                                           option_name(OPTION_COMM_MODEL))
+                         : g_strdup_printf("%s: the same --%s, --%s and samples a rank (--%s, --%s)", plain,
+                                           option_name(OPTION_MODEL), option_name(OPTION_SEQ_LEN),
+                                           option_name(OPTION_BATCH), option_name(OPTION_RANKS));
+    g_free(plain);
+}
+
 static bool measured_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
                            GError **error)
 {
     const struct cost_model *table = ((const struct measured *)model)->table;
-    return table->price(table, key, out, error);
+    if (table->price(table, key, out, error))
+        return true;
+    if (error && *error)
+        add_hint(*error, key);
+    return false;
 }
 
 static struct cost_model *measured_new(struct prices *prices, const char *path, GError **error)
@@ -82,7 +99,8 @@ bool prices_want_whole(const struct options *o)
 bool prices_open(struct prices *prices, const struct options *o, const struct cluster *cluster,
                  GError **error)
 {
-    *prices = (struct prices){0};
+    const char *by = option_text(o, OPTION_COMM_MODEL, option_text(o, OPTION_COST, "analytic"));
+    *prices = (struct prices){.of_links = !strcmp(by, "analytic") || !strcmp(by, "alpha-beta")};
     struct cost_model *rest = rest_new(prices, o, cluster, error);
     if (!rest || !o->given[OPTION_COMM_MODEL]) {
         prices->model = rest;

@@ -13,6 +13,7 @@ struct prices {
     struct cost_model *model;       /* what to price with */
     struct cost_model *comm, *rest; /* its parts; NULL: it is whole */
     GPtrArray *tables;              /* struct cost_table, what was measured; NULL: nothing */
+    bool of_links;                  /* communication is priced by the cluster's links */
 };
 
 /* Whether collectives can be priced as one op only, so that they must stay whole. */

@@ -65,16 +65,27 @@ static bool source_read(struct source *s, const char *path, GError **error)
     return false;
 }
 
-/* Several files are compared: they are traces. */
+/* Several files are compared: they are traces of the same work. */
 static bool comparable(const struct source *sources, unsigned n, GError **error)
 {
-    for (unsigned i = 0; n > 1 && i < n; i++)
+    for (unsigned i = 0; n > 1 && i < n; i++) {
+        const struct tables *t = &sources[i].trace.t, *last = &sources[n - 1].trace.t;
         if (!sources[i].has_trace) {
             g_set_error(error, OPTION_ERROR, 0,
                         "%s is a %s: several files in one figure are traces; render it alone",
                         sources[i].path, sources[i].kind);
             return false;
         }
+        if (sources[n - 1].has_trace &&
+            (t->n_ranks != last->n_ranks || t->n_layers != last->n_layers ||
+             g_strcmp0(t->model, last->model) || g_strcmp0(t->mode, last->mode))) {
+            g_set_error(
+                error, OPTION_ERROR, 0,
+                "%s and %s differ in mode, model or ranks: one figure compares steps of the same work",
+                sources[i].path, sources[n - 1].path);
+            return false;
+        }
+    }
     return true;
 }
 
@@ -99,7 +110,6 @@ static bool draw(const struct source *sources, unsigned n, const struct options 
                                  .analysis = main->has_trace ? &main->analysis : NULL,
                                  .digest = main->has_digest ? &main->digest : NULL,
                                  .series = main->has_series ? &main->series : NULL,
-                                 .name = n > 1 ? main->name : NULL,
                                  .others = others,
                                  .n_others = n - 1};
     if (!drawing_write(&drawing, &input, error))

@@ -51,7 +51,7 @@ static void closing_line(const struct job *job, const struct options *o, const s
     else if (job->given && job->engine->real)
         g_string_append_printf(out, "try parprof run %s --backend sim\n", o->operands[0]);
     else if (job->given)
-        g_string_append_printf(out, "try parprof run %s --cost unit\n", o->operands[0]);
+        g_string_append_printf(out, "try parprof run %s --backend sim --cost unit\n", o->operands[0]);
     else if (job->engine->real)
         g_string_append(out, "try --backend sim --model bert-base\n");
     else

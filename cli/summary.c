@@ -171,8 +171,10 @@ static void head_model(const struct job *job, GString *out)
 static void head_costs(const struct job *job, GString *out)
 {
     const struct cluster *c = job->cluster;
-    g_string_append_printf(out, "costs %s; link %g Gb/s, %g µs", job->costs->name, c->link_gbps, c->link_us);
-    if (c->nodes > 1)
+    g_string_append_printf(out, "costs %s", job->costs->name);
+    if (job->prices.of_links)
+        g_string_append_printf(out, "; link %g Gb/s, %g µs", c->link_gbps, c->link_us);
+    if (job->prices.of_links && c->nodes > 1)
         g_string_append_printf(out, "; between %u nodes %u x %g Gb/s, %g µs", c->nodes, c->net_cards,
                                c->net_gbps, c->net_us);
     g_string_append_c(out, '\n');

@@ -18,6 +18,7 @@ struct sweep_job {
     struct series series;
     bool *real; /* a point each: left for later */
     atomic_uint next, done;
+    atomic_bool extended; /* a point had more ranks than its cluster has devices */
     bool progress;
 };
 
@@ -103,6 +104,8 @@ static void try_point(struct sweep_job *s, uint32_t i, bool real_too)
     if (ok && i == 0 && !s->series.title)
         s->series.title = describe(&s->points, &job);
     s->real[i] = ok && job.engine->real;
+    if (ok && job.cluster && job.shape.ranks > job.cluster->nodes * job.cluster->devices)
+        s->extended = true;
     if (ok && !s->real[i])
         ok = simulate_point(&job, point, &error);
     else if (ok && real_too)
@@ -216,6 +219,14 @@ static bool check_outputs(const struct options *o, struct drawing *drawing, GErr
     return !report || output_check(report, error);
 }
 
+static void extend_title(struct series *series)
+{
+    char *title = series->title;
+    series->title =
+        g_strdup_printf("%s, with more ranks than devices, taken as linked alike", title ? title : "sweep");
+    g_free(title);
+}
+
 static bool sweep(struct sweep_job *s, const struct drawing *drawing, GError **error)
 {
     attempts_catch_interrupt();
@@ -225,6 +236,8 @@ static bool sweep(struct sweep_job *s, const struct drawing *drawing, GError **e
         return false;
     run_all(s);
     series_find_best(&s->series);
+    if (s->extended)
+        extend_title(&s->series);
     return any_good(&s->series, error) && write_series(&s->series, &s->points.base, drawing, error);
 }
 

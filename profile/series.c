@@ -94,6 +94,19 @@ static void row(const struct series *s, uint32_t i, const struct columns *c, str
     table_end_row(table, note ? note : best ? best : made);
 }
 
+/* A best that others come close to is no strong advice. */
+static void print_best(const struct series *s, GString *out)
+{
+    const int64_t best_ns = s->points[s->best].step_ns;
+    uint32_t close = 0;
+    for (uint32_t i = 0; i < s->n_points; i++)
+        close += i != s->best && !s->points[i].why_not && s->points[i].step_ns - best_ns <= best_ns / 100;
+    g_string_append(out, "* the shortest step");
+    if (close)
+        g_string_append_printf(out, "; %u other%s within 1 %% of it", close, close == 1 ? " is" : "s are");
+    g_string_append_c(out, '\n');
+}
+
 void series_print(const struct series *s, GString *out)
 {
     const struct columns c = columns_of(s);
@@ -110,5 +123,5 @@ void series_print(const struct series *s, GString *out)
     if (s->best == UINT32_MAX)
         g_string_append(out, "no point has numbers\n");
     else
-        g_string_append(out, "* the shortest step\n");
+        print_best(s, out);
 }

@@ -21,6 +21,10 @@ result $? "memory from the report is memory from the trace"
 run render t.json t.json -o two.pdf
 [ "$status" = 0 ] && [ "$(head -c 5 two.pdf)" = %PDF- ]
 result $? "two traces stand in one figure"
+run --backend sim --model mini --ranks 2 --figure none -q --trace other.json
+run render other.json t.json
+[ "$status" = 2 ] && grep -q 'other.json and t.json differ' "$dir/err"
+result $? "steps of other work are not compared"
 run render r.json --figure timeline
 [ "$status" = 2 ] && grep -q 'needs a trace' "$dir/err"
 result $? "a report has no timeline"

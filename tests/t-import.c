@@ -547,8 +547,7 @@ static void test_costs(void)
         "{\"schema\": \"parprof.cost/1\", \"costs\": [{\"kind\": \"FWD\"}]}",
         "{\"schema\": \"parprof.cost/1\", \"costs\": [{\"kind\": \"FWD\", \"alone_ns\": -1}]}",
         "{\"schema\": \"parprof.cost/1\", \"costs\": [{\"kind\": \"FWD\", \"alone_ns\": 1, \"work_ns\": 2}]}",
-        "{\"schema\": \"parprof.cost/1\", \"costs\": [{\"kind\": \"FWD\", \"alone_ns\": 1, \"gemms\": "
-        "[[1]]}]}",
+        "{\"schema\":\"parprof.cost/1\",\"costs\":[{\"kind\":\"FWD\",\"alone_ns\":1,\"gemms\":[[1]]}]}",
         "{\"schema\": \"parprof.cost/1\", \"costs\": [{\"kind\": \"FWD\", \"alone_ns\": 1}, ",
         "{\"schema\": \"parprof.plan/1\"}"};
     for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
