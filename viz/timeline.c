@@ -197,10 +197,10 @@ static void exposed_text(const struct analysis *a, uint32_t rank, char text[stat
     g_snprintf(text, 64, "%s exposed", format_duration(partition_of(a, rank)->exposed_comm_ns, number));
 }
 
-/* Right of the last communication and of the line at the end of backward. */
-static int64_t exposed_at_ns(const struct row *row)
+/* Right of the line at the end of the step, which ranks share; of others, of what is there. */
+static int64_t exposed_at_ns(const struct scene *s, const struct step_rows *rows, const struct row *row)
 {
-    return MAX(row->comm_end_ns, row->backward_end_ns);
+    return rows == &s->ranks ? rows->span_ns : MAX(row->comm_end_ns, row->backward_end_ns);
 }
 
 /* The axis ends where a text that begins at that time still fits to the right. */
@@ -217,7 +217,7 @@ static void make_room_beside(struct scene *s, const struct step_rows *rows, cons
     for (uint32_t i = 0; s->comm && i < rows->n; i++) {
         char text[64];
         exposed_text(a, rows->rows[i].rank, text);
-        make_room(s, exposed_at_ns(&rows->rows[i]), text);
+        make_room(s, exposed_at_ns(s, rows, &rows->rows[i]), text);
     }
 }
 
@@ -306,13 +306,14 @@ static void paint_beside(const struct scene *s, int64_t at_ns, double middle, en
     text_at(s, x, middle, &strong_font, ALIGN_LEFT, role, text);
 }
 
-static void paint_exposed(const struct scene *s, const struct row *row, const struct analysis *a,
-                          const struct lane_style *style, double y, enum role role)
+static void paint_exposed(const struct scene *s, const struct step_rows *rows, uint32_t i,
+                          const struct analysis *a, const struct lane_style *style, double y, enum role role)
 {
+    const struct row *row = &rows->rows[i];
     char text[64];
 
     exposed_text(a, row->rank, text);
-    paint_beside(s, exposed_at_ns(row), lanes_comm_y(style, y) + style->lane / 2, role, text);
+    paint_beside(s, exposed_at_ns(s, rows, row), lanes_comm_y(style, y) + style->lane / 2, role, text);
 }
 
 static void paint_rank(const struct scene *s, uint32_t i)
@@ -330,7 +331,7 @@ static void paint_rank(const struct scene *s, uint32_t i)
                 lane_class_name(LANE_COMM));
     lanes_paint(&s->pen, &s->axis, &s->in->trace->t, row, &style, y);
     if (s->comm)
-        paint_exposed(s, row, s->in->analysis, &style, y, ROLE_INK);
+        paint_exposed(s, &s->ranks, i, s->in->analysis, &style, y, ROLE_INK);
 }
 
 static void paint_hidden(const struct scene *s)
@@ -416,7 +417,7 @@ static void paint_other(const struct scene *s, const struct other *other)
     lanes_paint(&s->pen, &s->axis, &t->t, &other->rows.rows[0], &style, other->y);
     step_text(&other->rows, step);
     paint_beside(s, other->rows.span_ns, other->y + style.lane / 2, ROLE_MUTED, step);
-    paint_exposed(s, &other->rows.rows[0], other->variant->analysis, &style, other->y, ROLE_MUTED);
+    paint_exposed(s, &other->rows, 0, other->variant->analysis, &style, other->y, ROLE_MUTED);
 }
 
 static void paint(const struct scene *s)
