@@ -300,6 +300,28 @@ static void test_groups(void)
     digest_release(&d);
 }
 
+/* What was measured is marked on the scale of the bars. */
+static void check_marks(const struct draw *list, const struct digest *d, double px_per_mib)
+{
+    const uint32_t last = d->n_ranks - 1;
+    const double expected_px =
+        (double)(d->memory_measured[last] - d->memory_measured[0]) / 1048576 * px_per_mib;
+    double middle[8];
+    unsigned n = 0;
+    for (unsigned i = 0; i < list->items->len && n < G_N_ELEMENTS(middle); i++)
+        if (item_at(list, i)->kind == ITEM_POLYGON)
+            middle[n++] = (item_at(list, i)->x0 + item_at(list, i)->x1) / 2;
+    double left = list->width;
+    for (unsigned i = 0; i < list->items->len; i++) {
+        const struct item *item = item_at(list, i);
+        if (item->kind == ITEM_RECT && item->fill == palette_color(ROLE_FORWARD) && item->x1 - item->x0 > 50)
+            left = MIN(left, item->x0);
+    }
+    g_assert_cmpfloat_with_epsilon(middle[n - 1] - middle[n - 2], expected_px, 1);
+    g_assert_cmpfloat_with_epsilon(middle[n - 2] - left, (double)d->memory_measured[0] / 1048576 * px_per_mib,
+                                   1);
+}
+
 static void test_memory(void)
 {
     struct digest d;
@@ -320,6 +342,7 @@ static void test_memory(void)
     for (unsigned i = 0; i < list->items->len; i++)
         marks += item_at(list, i)->kind == ITEM_POLYGON;
     g_assert_cmpuint(marks, ==, 3); /* one in the legend */
+    check_marks(list, &d, weight / 418);
     draw_list.cancel(list);
     const uint32_t n = d.n_memory;
     d.n_memory = 0;
