@@ -2,4 +2,4 @@
 #include "exec/exec.h"
 #include "sim/sim.h"
 
-const struct engine *const engines[] = {&cpu_engine, &sim_engine, NULL};
+const struct engine *const engines[] = {&cuda_engine, &cpu_engine, &sim_engine, NULL};

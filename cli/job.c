@@ -58,10 +58,9 @@ static bool pick_model(struct job *job, const struct options *o, GError **error)
                                   .vocab = option_number(o, OPTION_VOCAB, 0),
                                   .seq = option_number(o, OPTION_SEQ_LEN, 0)};
     const char *dtype = option_text(o, OPTION_DTYPE, dtype_name(DTYPE_F32));
-    if (!strcmp(dtype, dtype_name(DTYPE_F64)))
-        over.dtype = DTYPE_F64;
-    else if (strcmp(dtype, dtype_name(DTYPE_F32)))
-        return unknown(error, OPTION_DTYPE, dtype, "f32 or f64");
+    over.dtype = (uint8_t)dtype_find(dtype);
+    if (over.dtype == DTYPES)
+        return unknown(error, OPTION_DTYPE, dtype, "f32, f64 or tf32");
     job->model =
         model_load(option_text(o, OPTION_MODEL, job->engine->real ? "mini" : "bert-base"), &over, error);
     return job->model;

@@ -198,16 +198,10 @@ static void delay(struct cpu *cpu, uint32_t lane)
         nanosleep(&t, NULL);
 }
 
-/* Warm-up leaves the position in the data as it was. */
-static uint32_t data_position(const struct run *run, uint32_t step)
-{
-    return run->data_step + (step < run->warmup ? step : step - run->warmup);
-}
-
 static bool compute(struct cpu *cpu, const struct job *job, void *const *mem, GError **error)
 {
     const struct op_tag *tag = &cpu->plan->ops[job->id].tag;
-    const uint32_t data_step = data_position(cpu->run, job->step);
+    const uint32_t data_step = run_data_step(cpu->run, job->step);
     if (tag->kind == OP_INPUT) {
         const struct samples s = compute_samples(cpu->plan, job->id);
         if (cpu->text)

@@ -4,6 +4,8 @@
 
 #include "exec/backend.h"
 
+extern const struct backend_ops backend_cpu;
+
 /* Bytes that running allocates beside the arenas: queues, stacks, pointers, the BLAS's buffers. */
 uint64_t cpu_extra_bytes(const struct plan *, const struct model *);
 

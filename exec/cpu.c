@@ -90,7 +90,7 @@ static bool run_plan(const struct run *run, struct trace *trace, GError **error)
     }
     if (run->model->dtype == DTYPE_F32 && !probe(error))
         return false;
-    return label(run, trace, error) && walk_run(run, &backend_cpu, trace, error);
+    return label(run, trace, error) && walk_run(run, &backend_cpu, trace, NULL, error);
 }
 
 const struct engine cpu_engine = {

@@ -4,6 +4,6 @@
 
 #include "plan/engine.h"
 
-extern const struct engine cpu_engine;
+extern const struct engine cpu_engine, cuda_engine;
 
 #endif

@@ -21,6 +21,7 @@ struct walk {
     struct trace *trace;
     double *loss_share;     /* by op: what a LOSS op's result counts in the step's loss */
     int64_t *rank_start_ns; /* of the step being collected */
+    uint32_t settled;       /* steps that are over */
 };
 
 static bool cancelled(const struct run *run)
@@ -150,7 +151,10 @@ static void collect_step(struct walk *w, uint32_t measured, const struct timing 
         struct trace_op row = {plan->ops[op].tag, plan->ops[op].lane, plan->ops[op].cost, ready_ns(w, op, t),
                                t->start_ns[op],   t->end_ns[op],      t->work_ns[op]};
         row.tag.step = measured;
-        trace_add_op(trace, &row);
+        if (w->ops->gather)
+            trace_add_bare_op(trace, &row);
+        else
+            trace_add_op(trace, &row);
         if (w->loss_share && plan->ops[op].tag.kind == OP_LOSS)
             trace->loss[measured] += w->loss_share[op] * t->loss[op];
     }
@@ -169,7 +173,8 @@ static bool settle_step(struct walk *w, uint32_t step, GError **error)
         if (cancelled(run))
             return true;
     }
-    if (step >= run->warmup)
+    w->settled = step + 1;
+    if (step >= run->warmup && !w->ops->gather)
         collect_step(w, step - run->warmup, &w->timing[step & 1]);
     if (run->progress)
         run->progress(run->user, step + 1, run->warmup + run->steps);
@@ -214,6 +219,20 @@ static bool walk_all(struct walk *w, GError **error)
         return false;
     return walk_steps(w, warmup, warmup + w->run->steps, error) &&
            (cancelled(w->run) || w->ops->sync(w->backend, error));
+}
+
+/* Keeps the steps that are over where the backend knows their times only now. */
+static bool gather_steps(struct walk *w, GError **error)
+{
+    if (!w->ops->gather)
+        return true;
+    for (uint32_t step = w->run->warmup; step < w->settled; step++) {
+        size_t first_row = w->trace->n_ops;
+        if (!w->ops->gather(w->backend, step, &w->timing[0], first_row, w->trace, error))
+            return false;
+        collect_step(w, step - w->run->warmup, &w->timing[0]);
+    }
+    return true;
 }
 
 /* --- the trace around the steps */
@@ -306,9 +325,9 @@ static void end_trace(struct walk *w)
     w->trace->cancelled = cancelled(w->run);
     if (!w->trace->cancelled) {
         hash_weights(w);
-        measure_memory(w);
+        if (w->ops->touched)
+            measure_memory(w);
     }
-    trace_finish(w->trace);
 }
 
 static void init_timing(struct timing *t, uint32_t n_ops)
@@ -335,7 +354,8 @@ static void release(struct walk *w)
     g_free(w->rank_start_ns);
 }
 
-bool walk_run(const struct run *run, const struct backend_ops *ops, struct trace *trace, GError **error)
+bool walk_run(const struct run *run, const struct backend_ops *ops, struct trace *trace, bool *stuck,
+              GError **error)
 {
     struct walk w = {.run = run, .plan = run->plan, .ops = ops, .trace = trace};
     bool ok = ops->open(run, &w.backend, error);
@@ -346,9 +366,13 @@ bool walk_run(const struct run *run, const struct backend_ops *ops, struct trace
         w.rank_start_ns = g_new(int64_t, run->plan->t.n_ranks);
         begin_trace(&w);
         ok = walk_all(&w, error);
+        ok = gather_steps(&w, ok ? error : NULL) && ok;
+        if (ok)
+            end_trace(&w);
+        trace_finish(trace);
     }
-    if (ok)
-        end_trace(&w);
+    if (stuck)
+        *stuck = w.backend && ops->stuck && ops->stuck(w.backend);
     ops->close(w.backend); /* lanes write to the timings until here */
     release(&w);
     return ok;

@@ -9,3 +9,6 @@ libkernels_a_SOURCES = %D%/kernels.h \
 	%D%/cpu/fast.h %D%/cpu/fast-math.h %D%/cpu/dropout.h %D%/cpu/blas.c %D%/cpu/fast.c %D%/cpu/fast-activation.c \
 	%D%/cpu/fast-attention.c %D%/cpu/fast-dropout.c %D%/cpu/fast-embed.c %D%/cpu/fast-loss.c %D%/cpu/fast-norm.c \
 	%D%/cpu/fast-optim.c %D%/cpu/ref-optim.h
+# The GPU's, compiled by nvcc into parprof-cuda.so.
+CUDA_KERNELS = %D%/cuda/elementwise.cu %D%/cuda/stream.cu
+EXTRA_DIST += %D%/cuda.h %D%/cuda/launch.h

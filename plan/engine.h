@@ -22,6 +22,8 @@ struct run {
     const char *data;    /* file of text to train on; NULL: synthetic */
     double link_gbps, link_us;  /* cpu: pace transfers to a link; 0 and 0: raw memory */
     uint32_t data_step;         /* position in the data at which to begin */
+    bool untraced;              /* cuda: no CUPTI; times are those of events on the lanes */
+    double timeout_s;           /* cuda: how long nothing may advance before the run is given up; 0: for ever */
     const volatile int *cancel; /* polled; nonzero asks to stop soon, with what is measured so far */
     void (*progress)(void *, uint32_t done, uint32_t of); /* may be NULL; called from the caller's thread */
     /* May be NULL.  Called on the caller's thread after each step, warm-up too, while the ranks are at rest;
@@ -31,20 +33,29 @@ struct run {
     void *user;
 };
 
+/* A step's position in the data.  Warm-up leaves it as it was. */
+static inline uint32_t run_data_step(const struct run *run, uint32_t step)
+{
+    return run->data_step + (step < run->warmup ? step : step - run->warmup);
+}
+
 struct engine {
     const char *name, *summary;
     bool real;                /* executes instead of simulating */
     bool (*probe)(GError **); /* available here?  The error is the reason why not */
-    uint32_t algos;           /* bit set of enum allreduce that it runs */
+    uint32_t (*devices)(void); /* that ranks can be put on; NULL: they need none */
+    uint32_t algos;           /* bit set of enum allreduce that it runs; whole needs a device for each rank */
+    double warmup_s;          /* at least so long; 0: any number of steps will do */
     /* Bytes that running will allocate, beside the arenas of plan_place. */
     uint64_t (*extra_bytes)(const struct plan *, const struct model *);
     /* Fills an initialised trace.  Cancelled: true, with the whole steps so far (maybe none) and
-     * trace->cancelled. */
+     * trace->cancelled.  Failed: false, with the whole steps so far; ENGINE_ERROR_STUCK: what may be still running can only
+     * be ended with the process. */
     bool (*run)(const struct run *, struct trace *, GError **);
 };
 
 #define ENGINE_ERROR (engine_error_quark())
 GQuark engine_error_quark(void);
-enum { ENGINE_ERROR_UNAVAILABLE, ENGINE_ERROR_FAILED, ENGINE_ERROR_TOO_BIG };
+enum { ENGINE_ERROR_UNAVAILABLE, ENGINE_ERROR_FAILED, ENGINE_ERROR_TOO_BIG, ENGINE_ERROR_STUCK };
 
 #endif

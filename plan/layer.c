@@ -1,5 +1,7 @@
 #include "plan/model.h"
 
+#include <string.h>
+
 /* The names that the expressions of layer.def use. */
 #define VARIABLES(type, model, layer, samples)                                                               \
     const struct dims *const dims = &(model)->dims;                                                          \
@@ -289,5 +291,14 @@ size_t dtype_bytes(unsigned dtype)
 
 const char *dtype_name(unsigned dtype)
 {
-    return dtype == DTYPE_F64 ? "f64" : "f32";
+    static const char *const names[DTYPES] = {"f32", "f64", "tf32"};
+    return dtype < DTYPES ? names[dtype] : "?";
+}
+
+unsigned dtype_find(const char *name)
+{
+    unsigned dtype = 0;
+    while (dtype < DTYPES && strcmp(name, dtype_name(dtype)))
+        dtype++;
+    return dtype;
 }

@@ -61,7 +61,7 @@ enum layer_kind {
 #undef END
 #undef SAVED
 
-enum dtype { DTYPE_F32, DTYPE_F64 };
+enum dtype { DTYPE_F32, DTYPE_F64, DTYPE_TF32, DTYPES }; /* tf32: f32, whose products may round their inputs */
 enum activation { ACT_GELU, ACT_RELU, ACT_GELU_TANH, ACTS };
 enum positions { POSITIONS_LEARNED, POSITIONS_SINE, POSITIONS_NONE };
 enum task { TASK_TOKENS, TASK_CLASS }; /* a target for each position, or one for each sample */
@@ -201,6 +201,7 @@ uint64_t model_input_bytes(const struct model *, uint32_t samples);
 
 size_t dtype_bytes(unsigned dtype);
 const char *dtype_name(unsigned dtype);           /* "f32" */
+unsigned dtype_find(const char *name); /* DTYPES: there is none of that name */
 const char *layer_kind_name(unsigned kind);       /* "attention" */
 const char *activation_name(unsigned activation); /* "gelu" */
 

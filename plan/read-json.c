@@ -127,9 +127,9 @@ static void read_override(struct plan_reader *r)
     for (const char *key; (key = json_key(r->j));)
         if (!strcmp(key, "dtype")) {
             const char *name = json_text(r->j);
-            over->dtype = strcmp(name, dtype_name(DTYPE_F64)) ? DTYPE_F32 : DTYPE_F64;
-            if (strcmp(name, dtype_name(over->dtype)))
-                json_fail(r->j, "there is no dtype \"%s\", write f32 or f64", name);
+            over->dtype = (uint8_t)dtype_find(name);
+            if (over->dtype == DTYPES)
+                json_fail(r->j, "there is no dtype \"%s\", write f32, f64 or tf32", name);
         } else if (!fields_read(override_fields, key, r->j, &r->plan->t, over, &seen))
             json_skip(r->j);
 }

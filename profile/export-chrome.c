@@ -321,7 +321,7 @@ static void write_op(const struct trace *trace, uint32_t index, const struct tra
 
 static void begin_event(struct writer *w, const char *phase, uint32_t tid, const struct trace_span *span)
 {
-    static const char *const categories[SPAN_CLASSES + 1] = {"compute", "comm", "copy", "op"};
+    static const char *const categories[SPAN_CLASSES + 1] = {"compute", "comm", "copy", "host", "op"};
     GString *out = w->rows.out;
     const char *category = categories[MIN(span->cls, SPAN_CLASSES)];
     if (span->op == OP_NONE)

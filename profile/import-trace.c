@@ -119,7 +119,7 @@ static int64_t event_time(struct json *j)
 
 static uint8_t span_class(struct json *j)
 {
-    static const char *const names[SPAN_CLASSES] = {"compute", "comm", "copy"};
+    static const char *const names[SPAN_CLASSES] = {"compute", "comm", "copy", "host"};
     const char *text = json_text(j);
     unsigned cls = 0;
     while (cls < SPAN_CLASSES && strcmp(text, names[cls]))

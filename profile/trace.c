@@ -9,17 +9,23 @@ void trace_init(struct trace *trace)
     tables_init(&trace->t);
 }
 
+static void free_labels(struct trace_label *labels, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        g_free(labels[i].key);
+        g_free(labels[i].value);
+    }
+    g_free(labels);
+}
+
 void trace_release(struct trace *trace)
 {
     tables_release(&trace->t);
     g_free(trace->ops);
     g_free(trace->spans);
     g_free(trace->costs);
-    for (uint32_t i = 0; i < trace->n_labels; i++) {
-        g_free(trace->labels[i].key);
-        g_free(trace->labels[i].value);
-    }
-    g_free(trace->labels);
+    free_labels(trace->labels, trace->n_labels);
+    free_labels(trace->facts, trace->n_facts);
     g_free(trace->loss);
     g_free(trace->weight_hash);
     g_free(trace->memory_bytes);
@@ -42,33 +48,48 @@ void trace_adopt(struct trace *trace, const struct tables *tables, uint32_t n_co
         trace->costs[i].shape = tables_intern(&trace->t, costs[i].shape);
 }
 
-static struct trace_label *find_label(const struct trace *trace, const char *key)
+static struct trace_label *find_label(struct trace_label *labels, uint32_t n, const char *key)
 {
-    for (uint32_t i = 0; i < trace->n_labels; i++)
-        if (strcmp(trace->labels[i].key, key) == 0)
-            return &trace->labels[i];
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(labels[i].key, key) == 0)
+            return &labels[i];
     return NULL;
 }
 
-void trace_label(struct trace *trace, const char *key, const char *format, ...)
+/* Takes the value over. */
+static void set_label(struct trace_label **labels, uint32_t *n, const char *key, char *value)
 {
-    va_list args;
-    va_start(args, format);
-    char *value = g_strdup_vprintf(format, args);
-    va_end(args);
-    struct trace_label *label = find_label(trace, key);
+    struct trace_label *label = find_label(*labels, *n, key);
     if (!label) {
-        trace->labels = g_renew(struct trace_label, trace->labels, trace->n_labels + 1);
-        label = &trace->labels[trace->n_labels++];
+        *labels = g_renew(struct trace_label, *labels, *n + 1);
+        label = &(*labels)[(*n)++];
         *label = (struct trace_label){g_strdup(key), NULL};
     }
     g_free(label->value);
     label->value = value;
 }
 
+void trace_label(struct trace *trace, const char *key, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_label(&trace->labels, &trace->n_labels, key, g_strdup_vprintf(format, args));
+    va_end(args);
+}
+
+void trace_label_text(struct trace *trace, const char *key, const char *value)
+{
+    set_label(&trace->labels, &trace->n_labels, key, g_strdup(value));
+}
+
+void trace_fact_text(struct trace *trace, const char *key, const char *value)
+{
+    set_label(&trace->facts, &trace->n_facts, key, g_strdup(value));
+}
+
 const char *trace_label_value(const struct trace *trace, const char *key)
 {
-    const struct trace_label *label = find_label(trace, key);
+    const struct trace_label *label = find_label(trace->labels, trace->n_labels, key);
     return label ? label->value : NULL;
 }
 
@@ -94,21 +115,46 @@ void trace_reserve(struct trace *trace, size_t ops)
     reserve_spans(trace, ops);
 }
 
-void trace_add_op(struct trace *trace, const struct trace_op *op)
+void trace_add_bare_op(struct trace *trace, const struct trace_op *op)
 {
     g_assert(op->lane < trace->t.n_lanes && trace->n_ops < OP_NONE);
     if (trace->n_ops == trace->room_ops)
         reserve_ops(trace, trace->n_ops + trace->n_ops / 2 + 64);
-    trace->ops[trace->n_ops] = *op;
+    trace->ops[trace->n_ops++] = *op;
+}
+
+static void add_span(struct trace *trace, const struct trace_span *span)
+{
+    if (trace->n_spans == trace->room_spans)
+        reserve_spans(trace, trace->n_spans + trace->n_spans / 2 + 64);
+    trace->spans[trace->n_spans++] = *span;
+}
+
+void trace_add_span(struct trace *trace, const struct trace_span *span)
+{
+    struct trace_span own = *span;
+    g_assert(own.lane < trace->t.n_lanes && own.cls < SPAN_CLASSES);
+    own.name = tables_intern(&trace->t, span->name);
+    add_span(trace, &own);
+}
+
+void trace_add_op(struct trace *trace, const struct trace_op *op)
+{
     static const uint8_t classes[LANE_CLASSES] = {SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_CLASSES};
     uint8_t cls = classes[trace->t.lanes[op->lane].cls];
-    if (cls < SPAN_CLASSES) {
-        if (trace->n_spans == trace->room_spans)
-            reserve_spans(trace, trace->n_spans + trace->n_spans / 2 + 64);
-        trace->spans[trace->n_spans++] =
-            (struct trace_span){op->start_ns, op->end_ns, op->lane, (uint32_t)trace->n_ops, cls};
-    }
-    trace->n_ops++;
+    trace_add_bare_op(trace, op);
+    if (cls < SPAN_CLASSES)
+        add_span(trace, &(struct trace_span){op->start_ns, op->end_ns, op->lane, (uint32_t)trace->n_ops - 1,
+                                             cls, NULL});
+}
+
+uint32_t trace_add_lane(struct trace *trace, const struct lane *lane)
+{
+    struct tables *t = &trace->t;
+    t->lanes = g_renew(struct lane, t->lanes, t->n_lanes + 1);
+    t->lanes[t->n_lanes] = *lane;
+    t->lanes[t->n_lanes].name = tables_intern(t, lane->name);
+    return t->n_lanes++;
 }
 
 /* Total, so that the order is the same whatever sort runs: equal times stay in op order. */

@@ -24,12 +24,14 @@ struct trace_op {
     int64_t work_ns;          /* of that, on its core, link or device (struct cost); -1: unknown, taken as all of it */
 };
 
-enum span_class { SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_CLASSES };
+/* host: a call that launches; it keeps no device busy, so analysis leaves it alone */
+enum span_class { SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_HOST, SPAN_CLASSES };
 
 struct trace_span {
     int64_t start_ns, end_ns;
     uint32_t lane, op; /* op: index of ops, OP_NONE if unknown */
     uint8_t cls;       /* enum span_class */
+    const char *name;  /* of the kernel or call, in t.strings; NULL: the op's */
 };
 
 /* How the trace came about, printed in captions and kept in files: "engine" = "cpu", "link" = "paced to 10
@@ -40,12 +42,13 @@ struct trace_label {
 
 struct trace {
     struct tables t;
-    uint32_t n_costs, n_labels, n_steps;
+    uint32_t n_costs, n_labels, n_facts, n_steps;
     size_t n_ops, n_spans, room_ops, room_spans; /* room: allocated rows, private to trace.c */
     struct trace_op *ops;
     struct trace_span *spans;
     struct cost_key *costs; /* shapes live in t.strings */
     struct trace_label *labels;
+    struct trace_label *facts; /* about the machine: in files and reports, not in captions */
     double *loss;           /* per step, sample-weighted over the ranks; NULL: nothing was trained */
     uint64_t *weight_hash;  /* per rank, after the last step; NULL likewise */
     uint32_t n_memory;      /* memory classes, and their names */
@@ -62,12 +65,18 @@ void trace_release(struct trace *);
 void trace_adopt(struct trace *, const struct tables *, uint32_t n_costs, const struct cost_key *);
 /* Replaces.  %f and the like would follow the locale: format such numbers with g_ascii_formatd first. */
 void trace_label(struct trace *, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4);
+void trace_label_text(struct trace *, const char *key, const char *value);
+void trace_fact_text(struct trace *, const char *key, const char *value); /* replaces */
 const char *trace_label_value(const struct trace *, const char *key); /* NULL if absent */
 /* Sets the names of n memory classes and the bytes at each rank's peak, which it takes over.  The tables are there. */
 void trace_memory(struct trace *, uint32_t n, const char *(*name)(unsigned), uint64_t *bytes);
 void trace_reserve(struct trace *, size_t ops); /* room for that many ops with a span each */
 /* An op with one span of its lane's class; none on a host lane.  Amortised O(1). */
 void trace_add_op(struct trace *, const struct trace_op *);
+/* An op whose spans are added one by one; the span's name is copied, its op exists. */
+void trace_add_bare_op(struct trace *, const struct trace_op *);
+void trace_add_span(struct trace *, const struct trace_span *);
+uint32_t trace_add_lane(struct trace *, const struct lane *); /* behind those of the plan; copies the name */
 /* Call once after the last add: sorts spans, moves the base to 0. */
 void trace_finish(struct trace *);
 

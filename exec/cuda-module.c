@@ -1,0 +1,17 @@
+#include "exec/cuda-module.h"
+
+static const struct cuda_module module = {
+    .abi = CUDA_MODULE_ABI,
+    .built = "CUDA " CUDA_BUILT_FOR,
+    .probe = cuda_probe,
+    .devices = cuda_devices,
+    .check = cuda_check,
+    .examine = cuda_examine,
+    .describe = cuda_describe,
+    .backend = &backend_cuda,
+};
+
+__attribute__((visibility("default"))) const struct cuda_module *parprof_cuda(const struct cuda_host *host)
+{
+    return cuda_host_take(host) ? &module : NULL;
+}

@@ -1,0 +1,27 @@
+/* exec/cuda-module.h -- what the files of parprof-cuda.so share. */
+#ifndef EXEC_CUDA_MODULE_H
+#define EXEC_CUDA_MODULE_H
+
+#include "exec/cuda.h"
+
+/* cuda-host.c: once, before any service is called.  False: of another version. */
+bool cuda_host_take(const struct cuda_host *);
+
+/* cuda-probe.c: the layers below a run, from the driver up. */
+bool cuda_probe(GError **);
+uint32_t cuda_devices(void);
+void cuda_examine(void (*say)(void *user, const char *layer, enum cuda_health, const char *text), void *user);
+/* Whether peer copies work from one device to another, each way; 0 <= a, b < cuda_devices(). */
+bool cuda_peers(uint32_t a, uint32_t b);
+
+/* cuda-facts.c: names, driver, clocks, throttling (NVML), the NCCL_ and CUDA_ variables. */
+void cuda_describe(const struct run *, struct trace *);
+
+/* backend-cuda.c */
+extern const struct backend_ops backend_cuda;
+bool cuda_check(const struct plan *, GError **);
+
+/* Sets an error that names call, rank (OP_NONE: none) and device, of ENGINE_ERROR_FAILED.  False. */
+bool cuda_fail(GError **, const char *call, int status, uint32_t rank, uint32_t device);
+
+#endif

@@ -1,0 +1,3 @@
+#include "profile/collect.h"
+
+G_DEFINE_QUARK(parprof_collect, collect_error)
