@@ -6,10 +6,10 @@ libparprof_a_SOURCES += %D%/arena.h %D%/backend-cpu.h %D%/backend.h %D%/comm.h %
 # the room kernels.
 CUDA_MODULE_SOURCES = %D%/comm-gpu.h %D%/cuda-module.h %D%/backend-cuda.c %D%/comm-nccl.c %D%/comm-p2p.c %D%/cuda-facts.c \
 	%D%/cuda-host.c %D%/cuda-module.c %D%/cuda-probe.c
-EXTRA_DIST += $(CUDA_MODULE_SOURCES) $(CUDA_KERNELS) profile/collect-cupti.c
+EXTRA_DIST += $(CUDA_MODULE_SOURCES) $(CUDA_KERNELS) $(CUPTI_SOURCES)
 if HAVE_CUDA
 module_PROGRAMS += parprof-cuda.so
-parprof_cuda_so_SOURCES = $(CUDA_MODULE_SOURCES) profile/collect-cupti.c
+parprof_cuda_so_SOURCES = $(CUDA_MODULE_SOURCES) $(CUPTI_SOURCES)
 parprof_cuda_so_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA_BUILT_FOR='"$(NVCC_GENCODE)"'
 parprof_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 parprof_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared $(CUDA_RUNPATH)
