@@ -109,4 +109,5 @@ LONG_TESTS = %D%/t-train
 check-long: $(LONG_TESTS)
 	for test in $(LONG_TESTS); do G_TEST_SRCDIR='$(abs_top_srcdir)/tests' $$test -m slow || exit 1; done
 
+include tests/gpu/bundle.mk
 include tests/fuzz/local.mk
