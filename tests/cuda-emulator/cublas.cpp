@@ -113,7 +113,7 @@ std::string kernel_name(const Product &p)
     return "_ZN7cutlass7Kernel2I" + std::to_string(name.size()) + name + "EEvNT_6ParamsE";
 }
 
-cublasStatus_t start(cublasContext *h, const char *name, uint64_t correlation, const Product &p)
+cublasStatus_t start(cublasContext *h, const char *name, const Product &p)
 {
     if (!valid(p) || (p.batches > 1 && p.c.stride < p.c.ld * (p.n - 1) + p.m && p.n > 0 && p.c.stride < p.m))
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -137,18 +137,15 @@ cublasStatus_t start(cublasContext *h, const char *name, uint64_t correlation, c
     task.ranges.push_back(range(p.c, p.m, p.n, p.batches, true));
     if (h->workspace)
         task.ranges.push_back({h->workspace, h->workspace_bytes, true});
-    for (const emu::Range &r : task.ranges)
-        if (!emu::find(r.p, r.bytes) || !emu::reaches(h->device, r.p))
-            emu::complain("%s: %zu bytes at %p are not memory of device %d", name, r.bytes, r.p, h->device);
     Product own = p;
     if (p.alpha == 0)
         own.k = 0;
     task.run = [own] { run(own); };
-    task.correlation = correlation;
     task.grid = dim3(unsigned((p.m + 63) / 64), unsigned((p.n + 63) / 64), unsigned(p.batches));
     task.block = dim3(128);
-    return emu::enqueue(h->stream, std::move(task)) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
-                                                                   : CUBLAS_STATUS_EXECUTION_FAILED;
+    emu::Call launch("cudaLaunchKernel");
+    launch.result = emu::enqueue(h->stream, std::move(task));
+    return launch.result == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 bool operation(cublasOperation_t t)
@@ -172,7 +169,7 @@ cublasStatus_t product(cublasContext *h, const emu::Call &call, cublasOperation_
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!operation(ta) || !operation(tb) || !alpha || !beta)
         return CUBLAS_STATUS_INVALID_VALUE;
-    return start(h, call.name, call.correlation,
+    return start(h, call.name,
                  {m, n, k, batches, *static_cast<const float *>(alpha), *static_cast<const float *>(beta), a, b, c, tf32});
 }
 
@@ -181,7 +178,7 @@ cublasStatus_t product(cublasContext *h, const emu::Call &call, cublasOperation_
 extern "C" {
 
 #define BEGIN(name)                                                                                                    \
-    emu::Call call(name);                                                                                              \
+    emu::Call call(name, emu::Layer::library);                                                                                              \
     if (call.fault)                                                                                                    \
         return cublasStatus_t(call.fault);
 
@@ -192,6 +189,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (emu::gpus() == 0)
         return CUBLAS_STATUS_NOT_INITIALIZED;
+    emu::implicit_sync("cublasCreate_v2");
     handles++;
     *handle = new cublasContext{emu::current_device(), nullptr, nullptr, 0, CUBLAS_DEFAULT_MATH};
     return CUBLAS_STATUS_SUCCESS;
@@ -199,9 +197,10 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 {
-    emu::Call call("cublasDestroy_v2");
+    emu::Call call("cublasDestroy_v2", emu::Layer::library);
     if (!handle)
         return CUBLAS_STATUS_NOT_INITIALIZED;
+    emu::implicit_sync("cublasDestroy_v2");
     handles--;
     delete handle;
     return cublasStatus_t(call.fault);
@@ -276,7 +275,7 @@ cublasStatus_t cublasSgemm_v2(cublasHandle_t h, cublasOperation_t ta, cublasOper
                               const float *alpha, const float *a, int lda, const float *b, int ldb, const float *beta,
                               float *c, int ldc)
 {
-    emu::Call call("cublasSgemm_v2");
+    emu::Call call("cublasSgemm_v2", emu::Layer::library);
     return product(h, call, ta, tb, m, n, k, 1, alpha, beta, matrix(a, lda, 0, ta), matrix(b, ldb, 0, tb),
                    matrix(c, ldc, 0, CUBLAS_OP_N), h && h->math == CUBLAS_TF32_TENSOR_OP_MATH);
 }
@@ -286,7 +285,7 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t h, cublasOperation_t ta,
                                          const float *b, int ldb, long long stride_b, const float *beta, float *c,
                                          int ldc, long long stride_c, int batches)
 {
-    emu::Call call("cublasSgemmStridedBatched");
+    emu::Call call("cublasSgemmStridedBatched", emu::Layer::library);
     return product(h, call, ta, tb, m, n, k, batches, alpha, beta, matrix(a, lda, stride_a, ta),
                    matrix(b, ldb, stride_b, tb), matrix(c, ldc, stride_c, CUBLAS_OP_N),
                    h && h->math == CUBLAS_TF32_TENSOR_OP_MATH);
@@ -311,7 +310,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta
                                           long long stride_b, const void *beta, void *c, cudaDataType type_c, int ldc,
                                           long long stride_c, int batches, cublasComputeType_t compute, cublasGemmAlgo_t)
 {
-    emu::Call call("cublasGemmStridedBatchedEx");
+    emu::Call call("cublasGemmStridedBatchedEx", emu::Layer::library);
     if (!computable(type_a, type_b, type_c, compute))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     return product(h, call, ta, tb, m, n, k, batches, alpha, beta, matrix(a, lda, stride_a, ta),
@@ -323,7 +322,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperat
                             cudaDataType type_b, int ldb, const void *beta, void *c, cudaDataType type_c, int ldc,
                             cublasComputeType_t compute, cublasGemmAlgo_t)
 {
-    emu::Call call("cublasGemmEx");
+    emu::Call call("cublasGemmEx", emu::Layer::library);
     if (!computable(type_a, type_b, type_c, compute))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     return product(h, call, ta, tb, m, n, k, 1, alpha, beta, matrix(a, lda, 0, ta), matrix(b, ldb, 0, tb),

@@ -233,17 +233,8 @@ bool writes(const Issue &i)
     return i.receive && (i.sort != Sort::reduce || i.comm->rank == i.root);
 }
 
-// EMULATOR_NCCL_HANG=RANK:K: that rank never issues its K-th operation, from 1.
-bool swallowed(const Issue &i)
-{
-    static std::atomic<unsigned> count;
-    const char *spec = emu::option("NCCL_HANG");
-    int rank, k;
-    return spec && sscanf(spec, "%d:%d", &rank, &k) == 2 && i.comm->rank == rank && ++count == unsigned(k);
-}
-
 // What one rank alone would do: nothing in place, else a copy.
-ncclResult_t issue_alone(const Issue &i, uint64_t correlation)
+ncclResult_t issue_alone(const Issue &i)
 {
     if (i.send == i.receive)
         return ncclSuccess;
@@ -253,17 +244,16 @@ ncclResult_t issue_alone(const Issue &i, uint64_t correlation)
     task.ranges = {{i.send, bytes, false}, {i.receive, bytes, true}};
     task.copy_kind = cudaMemcpyDeviceToDevice;
     task.bytes = bytes;
-    task.correlation = correlation;
     task.run = [i, bytes] { memmove(i.receive, i.send, bytes); };
-    return emu::enqueue(i.stream, std::move(task)) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+    emu::Call copy("cudaMemcpyAsync");
+    copy.result = emu::enqueue(i.stream, std::move(task));
+    return copy.result == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 
-ncclResult_t issue(const Issue &i, uint64_t correlation)
+ncclResult_t issue(const Issue &i)
 {
     if (i.comm->ranks == 1 && i.sort != Sort::transfer)
-        return issue_alone(i, correlation);
-    if (swallowed(i))
-        return ncclSuccess;
+        return issue_alone(i);
     size_t bytes = i.count * type_bytes(i.type);
     emu::Task task;
     task.kind = emu::Kind::collective;
@@ -272,11 +262,7 @@ ncclResult_t issue(const Issue &i, uint64_t correlation)
         task.ranges.push_back({i.send, bytes, false});
     if (writes(i))
         task.ranges.push_back({i.receive, bytes, true});
-    for (const emu::Range &r : task.ranges)
-        if (!emu::find(r.p, r.bytes) || !emu::reaches(i.comm->device, r.p))
-            emu::complain("nccl: %zu bytes at %p are not memory of device %d", r.bytes, r.p, i.comm->device);
     task.bytes = bytes;
-    task.correlation = correlation;
     task.block = dim3(544);
     std::shared_ptr<Operation> o;
     {
@@ -287,7 +273,9 @@ ncclResult_t issue(const Issue &i, uint64_t correlation)
     }
     task.meeting = o->meeting;
     task.run = [o] { perform(*o); };
+    emu::Call launch("cuLaunchKernelEx", emu::Layer::driver);
     cudaError_t error = emu::enqueue(i.stream, std::move(task));
+    launch.result = error;
     return error == cudaSuccess ? ncclSuccess
                                 : refuse(ncclUnhandledCudaError, "Cuda failure %d '%s'", int(error), cudaGetErrorString(error));
 }
@@ -331,7 +319,7 @@ ncclResult_t ask(const emu::Call &call, const Issue &i)
         group.issues.push_back(i);
         return ncclSuccess;
     }
-    return issue(i, call.correlation);
+    return issue(i);
 }
 
 // --- communicators
@@ -405,7 +393,8 @@ ncclResult_t init(const char *name, ncclComm_t *out, int ranks, const ncclUnique
     }
     if (q->ranks != ranks)
         return refuse(ncclInvalidUsage, "%s : %d ranks, another member said %d", name, ranks, q->ranks);
-    ncclComm *c = new ncclComm{q, rank, ranks, emu::current_device()};
+    emu::implicit_sync(name);
+    ncclComm *c = new ncclComm{q, rank, ranks, emu::current_device(), 0, {}, ncclSuccess};
     live++;
     guard.unlock();
     if (group.depth) {
@@ -428,7 +417,7 @@ void fail_group()
 extern "C" {
 
 #define BEGIN(name)                                                                                                    \
-    emu::Call call(name);                                                                                              \
+    emu::Call call(name, emu::Layer::library);                                                                                              \
     if (call.fault)                                                                                                    \
         return refuse(ncclResult_t(call.fault), "%s: emulated fault", name);
 
@@ -499,7 +488,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
-    emu::Call call("ncclCommDestroy");
+    emu::Call call("ncclCommDestroy", emu::Layer::library);
     if (!comm)
         return ncclSuccess;
     {
@@ -514,7 +503,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
 // Ends what waits on every member's stream, and members that wait for others to join.
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
-    emu::Call call("ncclCommAbort");
+    emu::Call call("ncclCommAbort", emu::Layer::library);
     if (!comm)
         return ncclSuccess;
     std::vector<std::shared_ptr<emu::Meeting>> issued;
@@ -569,21 +558,21 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
 ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream)
 {
-    emu::Call call("ncclAllReduce");
+    emu::Call call("ncclAllReduce", emu::Layer::library);
     return ask(call, {comm, stream, Sort::all_reduce, send, receive, count, type, op, 0});
 }
 
 ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
                         ncclComm_t comm, cudaStream_t stream)
 {
-    emu::Call call("ncclReduce");
+    emu::Call call("ncclReduce", emu::Layer::library);
     return ask(call, {comm, stream, Sort::reduce, send, receive, count, type, op, root});
 }
 
 ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
                            cudaStream_t stream)
 {
-    emu::Call call("ncclBroadcast");
+    emu::Call call("ncclBroadcast", emu::Layer::library);
     return ask(call, {comm, stream, Sort::broadcast, send, receive, count, type, ncclSum, root});
 }
 
@@ -595,13 +584,13 @@ ncclResult_t ncclBcast(void *buffer, size_t count, ncclDataType_t type, int root
 ncclResult_t ncclSend(const void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream)
 {
-    emu::Call call("ncclSend");
+    emu::Call call("ncclSend", emu::Layer::library);
     return ask(call, {comm, stream, Sort::transfer, buffer, nullptr, count, type, ncclSum, peer});
 }
 
 ncclResult_t ncclRecv(void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-    emu::Call call("ncclRecv");
+    emu::Call call("ncclRecv", emu::Layer::library);
     return ask(call, {comm, stream, Sort::transfer, nullptr, buffer, count, type, ncclSum, peer});
 }
 
@@ -614,7 +603,7 @@ ncclResult_t ncclGroupStart(void)
 
 ncclResult_t ncclGroupEnd(void)
 {
-    emu::Call call("ncclGroupEnd");
+    emu::Call call("ncclGroupEnd", emu::Layer::library);
     if (group.depth == 0)
         return refuse(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
     if (--group.depth)
@@ -636,14 +625,14 @@ ncclResult_t ncclGroupEnd(void)
     arrange(issues);
     for (const Issue &i : issues)
         if (result == ncclSuccess)
-            result = issue(i, call.correlation);
+            result = issue(i);
     return result;
 }
 
 // A latency and a rate that are nobody's.
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info)
 {
-    emu::Call call("ncclGroupSimulateEnd");
+    emu::Call call("ncclGroupSimulateEnd", emu::Layer::library);
     if (group.depth == 0)
         return refuse(ncclInvalidUsage, "ncclGroupSimulateEnd: not in a group call.");
     group.depth--;
