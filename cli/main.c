@@ -3,14 +3,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "config.h"
 #include "plan/engine.h"
 
-const struct command *const commands[] = {
-    &command_run, &command_plan, &command_sweep, &command_render, &command_list, &command_help, NULL};
+const struct command *const commands[] = {&command_run,  &command_plan,   &command_sweep, &command_render,
+                                          &command_list, &command_doctor, &command_help,  NULL};
 
 const struct command *command_find(const char *name)
 {
@@ -66,6 +67,10 @@ int cli_main(int argc, char **argv)
     g_strdelimit(error->message, CONTROLS, '?'); /* what came from outside may not steer the terminal */
     fprintf(stderr, "parprof: %s\n", error->message);
     status = status_of(error);
+    if (error->domain == ENGINE_ERROR && error->code == ENGINE_ERROR_STUCK) {
+        fflush(NULL);
+        _exit(status); /* what hangs would hang the libraries' own end, too */
+    }
     g_error_free(error);
     return status;
 }

@@ -296,9 +296,9 @@ const char *option_name(enum option_id id)
     return option_specs[id].name;
 }
 
-bool option_link(const struct options *o, double *gbps, double *us, GError **error)
+bool option_link(const struct options *o, const char *fallback, double *gbps, double *us, GError **error)
 {
-    const char *text = option_text(o, OPTION_LINK, "10,20");
+    const char *text = option_text(o, OPTION_LINK, fallback);
     char *comma, *end;
     *gbps = *us = 0;
     if (!strcmp(text, "none"))

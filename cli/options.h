@@ -77,7 +77,7 @@ double option_number(const struct options *, enum option_id, double fallback);
 const char *option_name(enum option_id); /* "bucket-mb" */
 
 /* "GBPS,US" or "none" (0 and 0).  The error says the form. */
-bool option_link(const struct options *, double *gbps, double *us, GError **);
+bool option_link(const struct options *, const char *fallback, double *gbps, double *us, GError **);
 
 #define OPTION_ERROR (option_error_quark())
 GQuark option_error_quark(void);

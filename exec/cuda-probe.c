@@ -8,7 +8,8 @@ bool cuda_probe(GError **error)
     cudaError_t status = cudaGetDeviceCount(&n);
     if (status == cudaSuccess && n > 0)
         return true;
-    g_set_error(error, engine_error_quark(), ENGINE_ERROR_UNAVAILABLE, "no GPU: %s", cudaGetErrorString(status));
+    g_set_error(error, engine_error_quark(), ENGINE_ERROR_UNAVAILABLE, "no GPU: %s",
+                cudaGetErrorString(status));
     return false;
 }
 
@@ -30,8 +31,8 @@ bool cuda_peers(uint32_t a, uint32_t b)
 
 bool cuda_fail(GError **error, const char *call, int status, uint32_t rank, uint32_t device)
 {
-    g_set_error(error, engine_error_quark(), ENGINE_ERROR_FAILED, "rank %u on GPU %u: %s failed with %d", rank,
-                device, call, status);
+    g_set_error(error, engine_error_quark(), ENGINE_ERROR_FAILED, "rank %u on GPU %u: %s failed with %d",
+                rank, device, call, status);
     return false;
 }
 

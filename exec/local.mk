@@ -10,7 +10,7 @@ EXTRA_DIST += $(CUDA_MODULE_SOURCES) $(CUDA_KERNELS) profile/collect-cupti.c
 if HAVE_CUDA
 module_PROGRAMS += parprof-cuda.so
 parprof_cuda_so_SOURCES = $(CUDA_MODULE_SOURCES) profile/collect-cupti.c
-parprof_cuda_so_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA_BUILT_FOR='"$(NVCC_GENCODE)"'
+parprof_cuda_so_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA_TARGETS='"$(CUDA_TARGETS)"'
 parprof_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 parprof_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared $(CUDA_RUNPATH)
 parprof_cuda_so_DEPENDENCIES = $(CUDA_KERNELS:.cu=.o)
