@@ -57,7 +57,7 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz \
 	%D%/t-viz-figures
-SHELL_TESTS = %D%/cli.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
+SHELL_TESTS = %D%/cli.sh %D%/cuda-emulator.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
@@ -69,7 +69,7 @@ SHELL_TESTS = %D%/cli.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
-EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-allreduce.txt \
+EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%/data/echo-allreduce.txt \
 	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
 	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
@@ -78,6 +78,8 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-a
 	%D%/paper.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
 	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
+# Driven by cuda-*.sh on emulated GPUs.
+check_PROGRAMS += %D%/cuda-train
 
 # Programs that only measure; built when asked for.
 BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-compute %D%/bench-allreduce
@@ -96,3 +98,4 @@ check-long: $(LONG_TESTS)
 	for test in $(LONG_TESTS); do G_TEST_SRCDIR='$(abs_top_srcdir)/tests' $$test -m slow || exit 1; done
 
 include tests/fuzz/local.mk
+include tests/cuda-emulator/local.mk
