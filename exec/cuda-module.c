@@ -8,6 +8,7 @@ static const struct cuda_module module = {
     .check = cuda_check,
     .examine = cuda_examine,
     .describe = cuda_describe,
+    .conclude = cuda_conclude,
     .backend = &backend_cuda,
 };
 

@@ -35,3 +35,11 @@ bool cuda_fail(GError **error, const char *call, int status, uint32_t rank, uint
                 rank, device, call, status);
     return false;
 }
+
+uint32_t cuda_device_of(const struct plan *plan, uint32_t rank)
+{
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
+        if (plan->t.lanes[i].rank == rank)
+            return plan->t.lanes[i].device % MAX(cuda_devices(), 1);
+    return 0;
+}

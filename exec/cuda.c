@@ -120,6 +120,8 @@ static bool run_plan(const struct run *run, struct trace *trace, GError **error)
     }
     cuda->describe(run, trace);
     bool ok = walk_run(run, cuda->backend, trace, &stuck, error);
+    if (!stuck)
+        cuda->conclude(run, trace);
     if (!ok && stuck && error && *error)
         (*error)->code = ENGINE_ERROR_STUCK;
     return ok;

@@ -36,8 +36,9 @@ struct cuda_module {
     bool (*check)(const struct plan *, GError **);
     /* Every layer of the stack, from the libraries to a kernel that CUPTI records and an all-reduce of NCCL. */
     void (*examine)(void (*say)(void *user, const char *layer, enum cuda_health, const char *text), void *user);
-    /* Labels for captions and facts about the machine, before a run. */
+    /* Labels for captions and facts about the machine, before a run; and what became of clocks and temperatures, after it. */
     void (*describe)(const struct run *, struct trace *);
+    void (*conclude)(const struct run *, struct trace *);
     const struct backend_ops *backend;
 };
 

@@ -1,4 +1,4 @@
-libparprof_a_SOURCES += %D%/collect.h %D%/analyze.h %D%/cause.h %D%/clock.h %D%/cost-rows.h %D%/digest.h %D%/export.h \
+libparprof_a_SOURCES += %D%/collect.h %D%/analyze.h %D%/cause.h %D%/clock.h %D%/cost-rows.h %D%/digest.h %D%/export.h %D%/facts.h \
 	%D%/gang.h %D%/import-tables.h %D%/import.h %D%/index.h %D%/interval.h %D%/memory.h %D%/read.h \
 	%D%/reduction.h %D%/report-text.h %D%/report.h %D%/series.h %D%/table.h %D%/trace.h %D%/traffic.h \
 	%D%/analyze.c %D%/cause.c %D%/cost-rows.c %D%/costs.c %D%/digest.c %D%/export-chrome.c %D%/gang.c \
