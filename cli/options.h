@@ -42,6 +42,8 @@ extern const struct option_section option_sections[]; /* ends with first == N_OP
 
 /* Whether a space-separated list of the table has a word; an empty list has every word. */
 bool option_listed(const char *list, const char *word);
+/* The words of such a list with something else than spaces between them.  g_free */
+char *option_words(const char *list, const char *between);
 
 union option_value {
     const char *text; /* owned by struct options */

@@ -108,8 +108,10 @@ static void head_ranks(const struct job *job, const struct options *o, const str
         return;
     }
     if (job->engine->real) {
+        /* What to do about it comes after a semicolon; here the program has done something about it. */
         if (!o->given[OPTION_BACKEND] && job->why_not_first)
-            g_string_append_printf(out, "no GPU (%s), ", job->why_not_first);
+            g_string_append_printf(out, "no GPU (%.*s), ", (int)strcspn(job->why_not_first, ";"),
+                                   job->why_not_first);
         g_string_append_printf(out, "running on CPU: %s\n", threads);
         return;
     }

@@ -82,7 +82,7 @@ static bool has_driver(GError **error)
     if (!found)
         g_set_error_literal(
             error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
-            "no NVIDIA driver here: there is no libcuda.so.1; --backend cpu and sim need none");
+            "no NVIDIA driver here, there is no libcuda.so.1; install it, or use --backend cpu or sim");
     return found;
 }
 

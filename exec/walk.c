@@ -389,8 +389,10 @@ bool walk_run(const struct run *run, const struct backend_ops *ops, struct trace
         begin_trace(&w);
         ok = walk_all(&w, error);
         ok = gather_steps(&w, ok ? error : NULL) && ok;
-        if (ok)
+        if (ok) {
             end_trace(&w);
+            ok = cancelled(run) || ops->sync(w.backend, error); /* what cell met */
+        }
         trace_finish(trace);
     }
     if (stuck)
