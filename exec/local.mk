@@ -4,8 +4,9 @@ libparprof_a_SOURCES += %D%/arena.h %D%/backend-cpu.h %D%/backend.h %D%/comm.h %
 	%D%/layers.c %D%/text.c %D%/walk.c %D%/words.c %D%/workers.c
 # The module that knows CUDA, opened when a GPU is asked for.  Its C files are of the rooms exec and profile, its kernels of
 # the room kernels.
-CUDA_MODULE_SOURCES = %D%/comm-gpu.h %D%/cuda-module.h %D%/nvml.h %D%/peer.h %D%/backend-cuda.c %D%/comm-nccl.c %D%/comm-p2p.c %D%/cuda-facts.c \
-	%D%/cuda-host.c %D%/cuda-module.c %D%/cuda-probe.c %D%/peer.c
+CUDA_MODULE_SOURCES = %D%/comm-gpu.h %D%/comm-nccl-clique.h %D%/cuda-module.h %D%/nvml.h %D%/peer.h %D%/backend-cuda.c %D%/comm-nccl.c %D%/comm-nccl-clique.c \
+	%D%/comm-p2p.c %D%/cuda-examine.c %D%/cuda-facts.c %D%/cuda-host.c %D%/cuda-module.c %D%/cuda-probe.c %D%/nvml.c \
+	%D%/peer.c
 EXTRA_DIST += $(CUDA_MODULE_SOURCES) $(CUDA_KERNELS) profile/collect-cupti.c
 if HAVE_CUDA
 module_PROGRAMS += parprof-cuda.so
