@@ -59,7 +59,7 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz \
 	%D%/t-viz-figures
-SHELL_TESTS = %D%/cli.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
+SHELL_TESTS = %D%/cli.sh %D%/cuda-emulator.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c
@@ -83,6 +83,8 @@ endif
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%/data/echo-allreduce.txt \
+	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
 EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-allreduce.txt \
 	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/fake-cupti.c %D%/fake-cupti.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
@@ -92,6 +94,8 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-a
 	%D%/paper.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
 	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
+# Driven by cuda-*.sh on emulated GPUs.
+check_PROGRAMS += %D%/cuda-train
 
 # Programs that only measure; built when asked for.
 BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-compute %D%/bench-allreduce
@@ -111,3 +115,4 @@ check-long: $(LONG_TESTS)
 
 include tests/gpu/bundle.mk
 include tests/fuzz/local.mk
+include tests/cuda-emulator/local.mk

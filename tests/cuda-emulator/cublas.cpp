@@ -1,8 +1,8 @@
 // tests/cuda-emulator/cublas.cpp -- libcublas: column-major products as tasks of the emulated machine.
 //
-// Stricter than the real one: a product without a workspace of the caller's is complained about, for there cuBLAS may
-// allocate, which a waiting collective does not survive.  The workspace is written by every product, so that two streams
-// which share one are a race.
+// Stricter than the real one: a product without a workspace of the caller's is complained about, for there
+// cuBLAS may allocate, which a waiting collective does not survive.  The workspace is written by every
+// product, so that two streams which share one are a race.
 #include <cublas_v2.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ struct cublasContext {
     cublasMath_t math;
 };
 
-namespace {
+namespace
+{
 
 std::atomic<int> handles;
 
@@ -82,7 +83,9 @@ void multiply(const Product &p, const float *a, const float *b, float *c)
 
 void run(const Product &p)
 {
-    auto at = [](const Matrix &x, int64_t batch) { return reinterpret_cast<float *>(x.p) + batch * x.stride; };
+    auto at = [](const Matrix &x, int64_t batch) {
+        return reinterpret_cast<float *>(x.p) + batch * x.stride;
+    };
     for (int64_t batch = 0; batch < p.batches; batch++)
         multiply(p, at(p.a, batch), at(p.b, batch), at(p.c, batch));
 }
@@ -108,7 +111,8 @@ std::string kernel_name(const Product &p)
 {
     std::string layout = {p.a.transposed ? 't' : 'n', p.b.transposed ? 't' : 'n'};
     if (p.tf32)
-        return "sm90_xmma_gemm_f32f32_tf32f32_f32_" + layout + "_n_tilesize64x64x32_warpgroupsize1x1x1_execute_kernel__5x_cublas";
+        return "sm90_xmma_gemm_f32f32_tf32f32_f32_" + layout +
+               "_n_tilesize64x64x32_warpgroupsize1x1x1_execute_kernel__5x_cublas";
     std::string name = "cutlass_80_simt_sgemm_64x64_8x5_" + layout + "_align1";
     return "_ZN7cutlass7Kernel2I" + std::to_string(name.size()) + name + "EEvNT_6ParamsE";
 }
@@ -122,7 +126,8 @@ cublasStatus_t start(cublasContext *h, const char *name, const Product &p)
     if (!p.a.p || !p.b.p || !p.c.p)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (emu::current_device() != h->device)
-        emu::complain("%s: the current device is %d, the handle's is %d", name, emu::current_device(), h->device);
+        emu::complain("%s: the current device is %d, the handle's is %d", name, emu::current_device(),
+                      h->device);
     if (!h->workspace)
         emu::complain("%s: no workspace was set after the stream: cuBLAS may allocate here", name);
     emu::Task task;
@@ -159,9 +164,9 @@ Matrix matrix(const void *p, int64_t ld, int64_t stride, cublasOperation_t t)
 }
 
 // alpha and beta lie in host memory, which is read at the call.
-cublasStatus_t product(cublasContext *h, const emu::Call &call, cublasOperation_t ta, cublasOperation_t tb, int64_t m,
-                       int64_t n, int64_t k, int64_t batches, const void *alpha, const void *beta, Matrix a, Matrix b,
-                       Matrix c, bool tf32)
+cublasStatus_t product(cublasContext *h, const emu::Call &call, cublasOperation_t ta, cublasOperation_t tb,
+                       int64_t m, int64_t n, int64_t k, int64_t batches, const void *alpha, const void *beta,
+                       Matrix a, Matrix b, Matrix c, bool tf32)
 {
     if (call.fault)
         return cublasStatus_t(call.fault);
@@ -170,16 +175,17 @@ cublasStatus_t product(cublasContext *h, const emu::Call &call, cublasOperation_
     if (!operation(ta) || !operation(tb) || !alpha || !beta)
         return CUBLAS_STATUS_INVALID_VALUE;
     return start(h, call.name,
-                 {m, n, k, batches, *static_cast<const float *>(alpha), *static_cast<const float *>(beta), a, b, c, tf32});
+                 {m, n, k, batches, *static_cast<const float *>(alpha), *static_cast<const float *>(beta), a,
+                  b, c, tf32});
 }
 
 } // namespace
 
 extern "C" {
 
-#define BEGIN(name)                                                                                                    \
-    emu::Call call(name, emu::Layer::library);                                                                                              \
-    if (call.fault)                                                                                                    \
+#define BEGIN(name)                                                                                          \
+    emu::Call call(name, emu::Layer::library);                                                               \
+    if (call.fault)                                                                                          \
         return cublasStatus_t(call.fault);
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
@@ -216,7 +222,9 @@ cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int *version)
 cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value)
 {
     BEGIN("cublasGetProperty")
-    *value = type == MAJOR_VERSION ? CUBLAS_VER_MAJOR : type == MINOR_VERSION ? CUBLAS_VER_MINOR : CUBLAS_VER_PATCH;
+    *value = type == MAJOR_VERSION   ? CUBLAS_VER_MAJOR
+             : type == MINOR_VERSION ? CUBLAS_VER_MINOR
+                                     : CUBLAS_VER_PATCH;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -260,9 +268,9 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
 cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode)
 {
     BEGIN("cublasSetPointerMode_v2")
-    return !handle                              ? CUBLAS_STATUS_NOT_INITIALIZED
+    return !handle                            ? CUBLAS_STATUS_NOT_INITIALIZED
            : mode == CUBLAS_POINTER_MODE_HOST ? CUBLAS_STATUS_SUCCESS
-                                                : CUBLAS_STATUS_NOT_SUPPORTED;
+                                              : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t)
@@ -271,19 +279,20 @@ cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t)
     return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
-cublasStatus_t cublasSgemm_v2(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                              const float *alpha, const float *a, int lda, const float *b, int ldb, const float *beta,
-                              float *c, int ldc)
+cublasStatus_t cublasSgemm_v2(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
+                              int k, const float *alpha, const float *a, int lda, const float *b, int ldb,
+                              const float *beta, float *c, int ldc)
 {
     emu::Call call("cublasSgemm_v2", emu::Layer::library);
     return product(h, call, ta, tb, m, n, k, 1, alpha, beta, matrix(a, lda, 0, ta), matrix(b, ldb, 0, tb),
                    matrix(c, ldc, 0, CUBLAS_OP_N), h && h->math == CUBLAS_TF32_TENSOR_OP_MATH);
 }
 
-cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
-                                         int k, const float *alpha, const float *a, int lda, long long stride_a,
-                                         const float *b, int ldb, long long stride_b, const float *beta, float *c,
-                                         int ldc, long long stride_c, int batches)
+cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
+                                         int n, int k, const float *alpha, const float *a, int lda,
+                                         long long stride_a, const float *b, int ldb, long long stride_b,
+                                         const float *beta, float *c, int ldc, long long stride_c,
+                                         int batches)
 {
     emu::Call call("cublasSgemmStridedBatched", emu::Layer::library);
     return product(h, call, ta, tb, m, n, k, batches, alpha, beta, matrix(a, lda, stride_a, ta),
@@ -304,11 +313,12 @@ static bool rounds(const cublasContext *h, cublasComputeType_t compute)
            (compute == CUBLAS_COMPUTE_32F && h && h->math == CUBLAS_TF32_TENSOR_OP_MATH);
 }
 
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
-                                          int k, const void *alpha, const void *a, cudaDataType type_a, int lda,
-                                          long long stride_a, const void *b, cudaDataType type_b, int ldb,
-                                          long long stride_b, const void *beta, void *c, cudaDataType type_c, int ldc,
-                                          long long stride_c, int batches, cublasComputeType_t compute, cublasGemmAlgo_t)
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
+                                          int n, int k, const void *alpha, const void *a, cudaDataType type_a,
+                                          int lda, long long stride_a, const void *b, cudaDataType type_b,
+                                          int ldb, long long stride_b, const void *beta, void *c,
+                                          cudaDataType type_c, int ldc, long long stride_c, int batches,
+                                          cublasComputeType_t compute, cublasGemmAlgo_t)
 {
     emu::Call call("cublasGemmStridedBatchedEx", emu::Layer::library);
     if (!computable(type_a, type_b, type_c, compute))
@@ -319,8 +329,8 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta
 
 cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
                             const void *alpha, const void *a, cudaDataType type_a, int lda, const void *b,
-                            cudaDataType type_b, int ldb, const void *beta, void *c, cudaDataType type_c, int ldc,
-                            cublasComputeType_t compute, cublasGemmAlgo_t)
+                            cudaDataType type_b, int ldb, const void *beta, void *c, cudaDataType type_c,
+                            int ldc, cublasComputeType_t compute, cublasGemmAlgo_t)
 {
     emu::Call call("cublasGemmEx", emu::Layer::library);
     if (!computable(type_a, type_b, type_c, compute))
@@ -334,15 +344,16 @@ static const struct {
     const char *name, *text;
 } texts[] = {
 #define TEXT(s, text) {s, #s, text},
-    TEXT(CUBLAS_STATUS_SUCCESS, "success")
-    TEXT(CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized")
-    TEXT(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed")
-    TEXT(CUBLAS_STATUS_INVALID_VALUE, "an unsupported value or parameter was passed to the function")
-    TEXT(CUBLAS_STATUS_ARCH_MISMATCH, "the function requires an architectural feature absent from the device architecture")
-    TEXT(CUBLAS_STATUS_MAPPING_ERROR, "an access to GPU memory space failed")
-    TEXT(CUBLAS_STATUS_EXECUTION_FAILED, "the GPU program failed to execute")
-    TEXT(CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed")
-    TEXT(CUBLAS_STATUS_NOT_SUPPORTED, "the functionality requested is not supported")
+    TEXT(CUBLAS_STATUS_SUCCESS, "success") TEXT(CUBLAS_STATUS_NOT_INITIALIZED,
+                                                "the library was not initialized")
+        TEXT(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed")
+            TEXT(CUBLAS_STATUS_INVALID_VALUE, "an unsupported value or parameter was passed to the function")
+                TEXT(CUBLAS_STATUS_ARCH_MISMATCH,
+                     "the function requires an architectural feature absent from the device architecture")
+                    TEXT(CUBLAS_STATUS_MAPPING_ERROR, "an access to GPU memory space failed")
+                        TEXT(CUBLAS_STATUS_EXECUTION_FAILED, "the GPU program failed to execute")
+                            TEXT(CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed") TEXT(
+                                CUBLAS_STATUS_NOT_SUPPORTED, "the functionality requested is not supported")
 #undef TEXT
 };
 

@@ -1,9 +1,10 @@
 // tests/cuda-emulator/cupti.cpp -- libcupti: activity records of what the emulated machine did.
 //
-// Buffers are per thread; they are handed out on the thread that records and completed on one of our own, as CUPTI 13
-// does.  EMULATOR_CUPTI is a list, with commas, of
+// Buffers are per thread; they are handed out on the thread that records and completed on one of our own, as
+// CUPTI 13 does.  EMULATOR_CUPTI is a list, with commas, of
 //   refuse:E    cuptiSubscribe_v2 (39, 999) or cuptiActivityEnable of kernels (others) returns E
-//   drop:K zero:K invert:K early:K    of every K kernels, copies and sets one is dropped and counted, has no times, ends
+//   drop:K zero:K invert:K early:K    of every K kernels, copies and sets one is dropped and counted, has no
+//   times, ends
 //               before it starts, or starts 1 ms before it was launched
 //   withhold    kernels, copies and sets are never recorded, and nothing says so
 //   lazy:K      at every K-th kernel its code was loaded just then
@@ -26,7 +27,8 @@
 
 #include "emulator.h"
 
-namespace {
+namespace
+{
 
 struct Buffer {
     uint8_t *p = nullptr;
@@ -90,23 +92,34 @@ struct Name {
 };
 const Name runtime_names[] = {
 #define N(name, version, number) {#name, #name "_" #version, number},
-    N(cudaDriverGetVersion, v3020, 1) N(cudaRuntimeGetVersion, v3020, 2) N(cudaGetDeviceCount, v3020, 3)
-    N(cudaGetDeviceProperties, v3020, 4) N(cudaGetLastError, v3020, 10) N(cudaPeekAtLastError, v3020, 11)
-    N(cudaFuncGetAttributes, v3020, 15) N(cudaSetDevice, v3020, 16) N(cudaGetDevice, v3020, 17) N(cudaMalloc, v3020, 20)
-    N(cudaFree, v3020, 22) N(cudaMallocHost, v3020, 25) N(cudaFreeHost, v3020, 26) N(cudaHostAlloc, v3020, 27)
-    N(cudaMemGetInfo, v3020, 30) N(cudaMemcpy, v3020, 31) N(cudaMemcpyAsync, v3020, 41) N(cudaMemset, v3020, 49)
-    N(cudaMemsetAsync, v3020, 51) N(cudaStreamCreate, v3020, 129) N(cudaStreamDestroy, v3020, 130)
-    N(cudaStreamSynchronize, v3020, 131) N(cudaStreamQuery, v3020, 132) N(cudaEventCreate, v3020, 133)
-    N(cudaEventCreateWithFlags, v3020, 134) N(cudaEventRecord, v3020, 135) N(cudaEventDestroy, v3020, 136)
-    N(cudaEventSynchronize, v3020, 137) N(cudaEventQuery, v3020, 138) N(cudaEventElapsedTime, v3020, 139)
-    N(cudaStreamWaitEvent, v3020, 147) N(cudaPointerGetAttributes, v4000, 151) N(cudaDeviceCanAccessPeer, v4000, 154)
-    N(cudaDeviceEnablePeerAccess, v4000, 155) N(cudaDeviceDisablePeerAccess, v4000, 156) N(cudaMemcpyPeer, v4000, 160)
-    N(cudaMemcpyPeerAsync, v4000, 161) N(cudaDeviceReset, v3020, 164) N(cudaDeviceSynchronize, v3020, 165)
-    N(cudaDeviceGetPCIBusId, v4010, 174) N(cudaStreamCreateWithFlags, v5000, 198) N(cudaDeviceGetAttribute, v5000, 200)
-    N(cudaStreamCreateWithPriority, v5050, 202) N(cudaDeviceGetStreamPriorityRange, v5050, 205)
-    N(cudaLaunchKernel, v7000, 211) N(cudaFuncSetAttribute, v9000, 273) N(cudaLaunchHostFunc, v10000, 284)
-    N(cudaLaunchKernelExC, v11060, 430)
-};
+    N(cudaDriverGetVersion, v3020, 1) N(cudaRuntimeGetVersion, v3020, 2) N(cudaGetDeviceCount, v3020, 3) N(
+        cudaGetDeviceProperties, v3020, 4) N(cudaGetLastError, v3020, 10) N(cudaPeekAtLastError, v3020, 11)
+        N(cudaFuncGetAttributes, v3020, 15) N(cudaSetDevice, v3020, 16) N(cudaGetDevice, v3020, 17) N(
+            cudaMalloc, v3020, 20) N(cudaFree, v3020, 22) N(cudaMallocHost, v3020, 25)
+            N(cudaFreeHost, v3020, 26) N(cudaHostAlloc, v3020, 27) N(cudaMemGetInfo, v3020, 30) N(
+                cudaMemcpy, v3020, 31) N(cudaMemcpyAsync, v3020, 41) N(cudaMemset, v3020, 49)
+                N(cudaMemsetAsync, v3020, 51) N(cudaStreamCreate, v3020, 129) N(cudaStreamDestroy, v3020, 130)
+                    N(cudaStreamSynchronize, v3020, 131) N(cudaStreamQuery, v3020, 132)
+                        N(cudaEventCreate, v3020, 133) N(cudaEventCreateWithFlags, v3020, 134)
+                            N(cudaEventRecord, v3020, 135) N(cudaEventDestroy, v3020, 136)
+                                N(cudaEventSynchronize, v3020, 137) N(cudaEventQuery, v3020,
+                                                                      138) N(cudaEventElapsedTime, v3020, 139)
+                                    N(cudaStreamWaitEvent, v3020, 147) N(cudaPointerGetAttributes, v4000, 151)
+                                        N(cudaDeviceCanAccessPeer, v4000,
+                                          154) N(cudaDeviceEnablePeerAccess, v4000,
+                                                 155) N(cudaDeviceDisablePeerAccess, v4000, 156)
+                                            N(cudaMemcpyPeer, v4000, 160) N(cudaMemcpyPeerAsync, v4000, 161)
+                                                N(cudaDeviceReset, v3020,
+                                                  164) N(cudaDeviceSynchronize, v3020,
+                                                         165) N(cudaDeviceGetPCIBusId, v4010,
+                                                                174) N(cudaStreamCreateWithFlags, v5000, 198)
+                                                    N(cudaDeviceGetAttribute, v5000,
+                                                      200) N(cudaStreamCreateWithPriority, v5050, 202)
+                                                        N(cudaDeviceGetStreamPriorityRange, v5050, 205)
+                                                            N(cudaLaunchKernel, v7000, 211)
+                                                                N(cudaFuncSetAttribute, v9000, 273)
+                                                                    N(cudaLaunchHostFunc, v10000, 284)
+                                                                        N(cudaLaunchKernelExC, v11060, 430)};
 const Name driver_names[] = {
     {"cuLaunchKernel", "cuLaunchKernel", 307},
     {"cuLaunchKernelEx", "cuLaunchKernelEx", 652},
@@ -217,7 +230,8 @@ template <class Record> void put_times(Record &r, const emu::Task &t)
 void put_kernel(const emu::Task &t)
 {
     CUpti_ActivityKernel10 r{};
-    r.kind = state.kinds.contains(CUPTI_ACTIVITY_KIND_KERNEL) ? CUPTI_ACTIVITY_KIND_KERNEL : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    r.kind = state.kinds.contains(CUPTI_ACTIVITY_KIND_KERNEL) ? CUPTI_ACTIVITY_KIND_KERNEL
+                                                              : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     r.gridX = int32_t(t.grid.x), r.gridY = int32_t(t.grid.y), r.gridZ = int32_t(t.grid.z);
     r.blockX = int32_t(t.block.x), r.blockY = int32_t(t.block.y), r.blockZ = int32_t(t.block.z);
     r.staticSharedMemory = int32_t(t.static_shared);
@@ -247,10 +261,11 @@ void put_copy(const emu::Task &t)
         return put_times(r, t);
     }
     CUpti_ActivityMemcpy6 r{};
-    static const uint8_t kinds[] = {CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH,
-                                    CUPTI_ACTIVITY_MEMCPY_KIND_DTOD};
+    static const uint8_t kinds[] = {CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD,
+                                    CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD};
     r.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
-    r.copyKind = t.copy_kind >= 0 && t.copy_kind < 4 ? kinds[t.copy_kind] : uint8_t(CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN);
+    r.copyKind = t.copy_kind >= 0 && t.copy_kind < 4 ? kinds[t.copy_kind]
+                                                     : uint8_t(CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN);
     r.bytes = t.bytes;
     r.copyCount = 1;
     put_times(r, t);
@@ -306,10 +321,14 @@ struct Recorder : emu::Sink {
             return;
         switch (t.kind) {
         case emu::Kind::kernel:
-        case emu::Kind::collective: return put_kernel(t);
-        case emu::Kind::copy: return put_copy(t);
-        case emu::Kind::set: return put_set(t);
-        default: return;
+        case emu::Kind::collective:
+            return put_kernel(t);
+        case emu::Kind::copy:
+            return put_copy(t);
+        case emu::Kind::set:
+            return put_set(t);
+        default:
+            return;
         }
     }
 } recorder;
@@ -318,23 +337,31 @@ size_t record_bytes(CUpti_ActivityKind kind)
 {
     switch (kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return sizeof(CUpti_ActivityKernel10);
-    case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CUpti_ActivityMemcpy6);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CUpti_ActivityMemcpyPtoP4);
-    case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+        return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+        return sizeof(CUpti_ActivityMemcpyPtoP4);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        return sizeof(CUpti_ActivityMemset4);
     case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
-    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: return sizeof(CUpti_ActivityOverhead3);
-    default: return 0;
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+        return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+        return sizeof(CUpti_ActivityExternalCorrelation);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        return sizeof(CUpti_ActivityOverhead3);
+    default:
+        return 0;
     }
 }
 
 } // namespace
 
-#define BEGIN(name)                                                                                                    \
-    emu::Call call(name, emu::Layer::library);                                                                         \
-    if (call.fault)                                                                                                    \
+#define BEGIN(name)                                                                                          \
+    emu::Call call(name, emu::Layer::library);                                                               \
+    if (call.fault)                                                                                          \
         return CUptiResult(call.fault);
 
 extern "C" {
@@ -353,7 +380,8 @@ CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
     return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc, void *, CUpti_SubscriberParams *params)
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc, void *,
+                              CUpti_SubscriberParams *params)
 {
     BEGIN("cuptiSubscribe_v2")
     long refusal = wish("refuse");
@@ -407,7 +435,8 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc n
     return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                           CUpti_BuffersCallbackCompleteFunc complete)
 {
     BEGIN("cuptiActivityRegisterCallbacks")
     std::lock_guard guard(state.lock);
@@ -594,13 +623,19 @@ CUptiResult cuptiFinalize(void)
 CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
 {
     switch (int(result)) {
-#define R(name) case name: *text = #name; break;
-    R(CUPTI_SUCCESS) R(CUPTI_ERROR_INVALID_PARAMETER) R(CUPTI_ERROR_INVALID_OPERATION) R(CUPTI_ERROR_OUT_OF_MEMORY)
-    R(CUPTI_ERROR_MAX_LIMIT_REACHED) R(CUPTI_ERROR_NOT_COMPATIBLE) R(CUPTI_ERROR_NOT_INITIALIZED) R(CUPTI_ERROR_QUEUE_EMPTY)
-    R(CUPTI_ERROR_INVALID_STREAM) R(CUPTI_ERROR_INVALID_KIND) R(CUPTI_ERROR_NOT_SUPPORTED)
-    R(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) R(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) R(CUPTI_ERROR_UNKNOWN)
+#define R(name)                                                                                              \
+    case name:                                                                                               \
+        *text = #name;                                                                                       \
+        break;
+        R(CUPTI_SUCCESS)
+        R(CUPTI_ERROR_INVALID_PARAMETER) R(CUPTI_ERROR_INVALID_OPERATION) R(CUPTI_ERROR_OUT_OF_MEMORY)
+            R(CUPTI_ERROR_MAX_LIMIT_REACHED) R(CUPTI_ERROR_NOT_COMPATIBLE) R(CUPTI_ERROR_NOT_INITIALIZED)
+                R(CUPTI_ERROR_QUEUE_EMPTY) R(CUPTI_ERROR_INVALID_STREAM) R(CUPTI_ERROR_INVALID_KIND)
+                    R(CUPTI_ERROR_NOT_SUPPORTED) R(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
+                        R(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) R(CUPTI_ERROR_UNKNOWN)
 #undef R
-    default: *text = "<unknown>"; return CUPTI_ERROR_INVALID_PARAMETER;
+                            default : *text = "<unknown>";
+        return CUPTI_ERROR_INVALID_PARAMETER;
     }
     return CUPTI_SUCCESS;
 }

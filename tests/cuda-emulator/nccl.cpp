@@ -1,9 +1,9 @@
 // tests/cuda-emulator/nccl.cpp -- libnccl: communicators of emulated GPUs in one process.
 //
-// Stricter than the real one: nothing is buffered, so a send ends only with its receive; collectives whose kind, count,
-// type, operation or root differ between the ranks of a communicator are complained about and move nothing.  The sends and
-// receives of one group become one task each, in an order that is the same for all ranks, so that groups which match each
-// other end as they do in one fused kernel.
+// Stricter than the real one: nothing is buffered, so a send ends only with its receive; collectives whose
+// kind, count, type, operation or root differ between the ranks of a communicator are complained about and
+// move nothing.  The sends and receives of one group become one task each, in an order that is the same for
+// all ranks, so that groups which match each other end as they do in one fused kernel.
 #include <nccl.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@
 
 #include "emulator.h"
 
-namespace {
+namespace
+{
 
 enum class Sort { all_reduce, reduce, broadcast, transfer };
 const char *const sorts[] = {"AllReduce", "Reduce", "Broadcast", "SendRecv"};
@@ -67,7 +68,8 @@ struct ncclComm {
     ncclResult_t asynchronous = ncclSuccess;
 };
 
-namespace {
+namespace
+{
 
 struct Clique {
     int ranks, arrived = 0, left = 0;
@@ -126,10 +128,14 @@ ncclResult_t refuse(ncclResult_t result, const char *format, ...)
 template <class T> T combine(ncclRedOp_t op, T a, T b)
 {
     switch (op) {
-    case ncclProd: return T(a * b);
-    case ncclMax: return std::max(a, b);
-    case ncclMin: return std::min(a, b);
-    default: return T(a + b);
+    case ncclProd:
+        return T(a * b);
+    case ncclMax:
+        return std::max(a, b);
+    case ncclMin:
+        return std::min(a, b);
+    default:
+        return T(a + b);
     }
 }
 
@@ -161,13 +167,20 @@ void perform(const Operation &o)
                 memmove(m.receive, o.members[size_t(o.root)].send, o.count * type_bytes(o.type));
     } else {
         switch (o.type) {
-        case ncclInt32: return reduce<int32_t>(o);
-        case ncclUint32: return reduce<uint32_t>(o);
-        case ncclInt64: return reduce<int64_t>(o);
-        case ncclUint64: return reduce<uint64_t>(o);
-        case ncclFloat32: return reduce<float>(o);
-        case ncclFloat64: return reduce<double>(o);
-        default: emu::complain("nccl: reductions of type %d are not emulated", int(o.type));
+        case ncclInt32:
+            return reduce<int32_t>(o);
+        case ncclUint32:
+            return reduce<uint32_t>(o);
+        case ncclInt64:
+            return reduce<int64_t>(o);
+        case ncclUint64:
+            return reduce<uint64_t>(o);
+        case ncclFloat32:
+            return reduce<float>(o);
+        case ncclFloat64:
+            return reduce<double>(o);
+        default:
+            emu::complain("nccl: reductions of type %d are not emulated", int(o.type));
         }
     }
 }
@@ -178,10 +191,17 @@ std::string kernel_name(const Issue &i)
 {
     std::string name = "ncclDevKernel_";
     switch (i.sort) {
-    case Sort::transfer: name += "SendRecv"; break;
-    case Sort::broadcast: name += "Broadcast_RING_LL"; break;
+    case Sort::transfer:
+        name += "SendRecv";
+        break;
+    case Sort::broadcast:
+        name += "Broadcast_RING_LL";
+        break;
     default:
-        name += std::string(sorts[int(i.sort)]) + "_Sum_" + (i.type == ncclFloat64 ? "f64" : i.type == ncclFloat32 ? "f32" : "u32") +
+        name += std::string(sorts[int(i.sort)]) + "_Sum_" +
+                (i.type == ncclFloat64   ? "f64"
+                 : i.type == ncclFloat32 ? "f32"
+                                         : "u32") +
                 "_RING_LL";
     }
     return "_Z" + std::to_string(name.size()) + name + "24ncclDevKernelArgsStorageILm4096EE";
@@ -197,19 +217,22 @@ std::shared_ptr<Operation> join(const Issue &i)
     uint64_t sequence = transfer ? c->moved[{from, to}]++ : c->sequence++;
     auto &slot = transfer ? c->clique->transfers[{from, to, sequence}] : c->clique->collectives[sequence];
     if (!slot) {
-        slot = std::make_shared<Operation>(Operation{i.sort, i.count, i.type, i.op, transfer ? 0 : i.root, {}, false, {}});
+        slot = std::make_shared<Operation>(
+            Operation{i.sort, i.count, i.type, i.op, transfer ? 0 : i.root, {}, false, {}});
         slot->members.resize(transfer ? 2 : size_t(c->ranks));
         slot->meeting = std::make_shared<emu::Meeting>();
         slot->meeting->members = unsigned(slot->members.size());
         c->clique->issued.push_back(slot->meeting);
     }
     std::shared_ptr<Operation> o = slot;
-    if (o->sort != i.sort || o->count != i.count || o->type != i.type || o->op != i.op || (!transfer && o->root != i.root)) {
+    if (o->sort != i.sort || o->count != i.count || o->type != i.type || o->op != i.op ||
+        (!transfer && o->root != i.root)) {
         if (!o->broken)
-            emu::complain("nccl: rank %d issues %s of %zu (type %d, operation %d, root %d) where another issued %s of %zu "
+            emu::complain("nccl: rank %d issues %s of %zu (type %d, operation %d, root %d) where another "
+                          "issued %s of %zu "
                           "(type %d, operation %d, root %d)",
-                          c->rank, sorts[int(i.sort)], i.count, int(i.type), int(i.op), i.root, sorts[int(o->sort)], o->count,
-                          int(o->type), int(o->op), o->root);
+                          c->rank, sorts[int(i.sort)], i.count, int(i.type), int(i.op), i.root,
+                          sorts[int(o->sort)], o->count, int(o->type), int(o->op), o->root);
         o->broken = true;
     }
     Member &m = o->members[transfer ? (sends ? 0 : 1) : size_t(c->rank)];
@@ -277,7 +300,8 @@ ncclResult_t issue(const Issue &i)
     cudaError_t error = emu::enqueue(i.stream, std::move(task));
     launch.result = error;
     return error == cudaSuccess ? ncclSuccess
-                                : refuse(ncclUnhandledCudaError, "Cuda failure %d '%s'", int(error), cudaGetErrorString(error));
+                                : refuse(ncclUnhandledCudaError, "Cuda failure %d '%s'", int(error),
+                                         cudaGetErrorString(error));
 }
 
 // The order in which a group's transfers stand in their stream: the same on every rank.
@@ -288,7 +312,8 @@ void arrange(std::vector<Issue> &issues)
         return std::pair(from, to);
     };
     std::stable_sort(issues.begin(), issues.end(), [&](const Issue &a, const Issue &b) {
-        return a.sort == Sort::transfer && b.sort == Sort::transfer && a.comm->clique == b.comm->clique && key(a) < key(b);
+        return a.sort == Sort::transfer && b.sort == Sort::transfer && a.comm->clique == b.comm->clique &&
+               key(a) < key(b);
     });
 }
 
@@ -300,15 +325,16 @@ ncclResult_t ask(const emu::Call &call, const Issue &i)
     else if (!i.comm)
         result = refuse(ncclInvalidArgument, "%s : comm argument is NULL", call.name);
     else if (i.type < 0 || i.type >= ncclNumTypes || i.op < 0 || i.op >= ncclNumOps)
-        result = refuse(ncclInvalidArgument, "%s : invalid type %d or operation %d", call.name, int(i.type), int(i.op));
+        result = refuse(ncclInvalidArgument, "%s : invalid type %d or operation %d", call.name, int(i.type),
+                        int(i.op));
     else if (i.root < 0 || i.root >= i.comm->ranks)
-        result = refuse(ncclInvalidArgument, "%s : invalid root %d (root should be in the 0..%d range)", call.name, i.root,
-                        i.comm->ranks);
+        result = refuse(ncclInvalidArgument, "%s : invalid root %d (root should be in the 0..%d range)",
+                        call.name, i.root, i.comm->ranks);
     else if (i.count && ((!i.send && reads(i)) || (!i.receive && writes(i) && i.sort != Sort::transfer)))
         result = refuse(ncclInvalidArgument, "%s : a buffer is NULL", call.name);
     else if (emu::stream_device(i.stream) != i.comm->device)
-        result = refuse(ncclInvalidArgument, "%s : the stream is of device %d, the communicator of %d", call.name,
-                        emu::stream_device(i.stream), i.comm->device);
+        result = refuse(ncclInvalidArgument, "%s : the stream is of device %d, the communicator of %d",
+                        call.name, emu::stream_device(i.stream), i.comm->device);
     if (result != ncclSuccess) {
         group.failed = group.depth && group.failed == ncclSuccess ? result : group.failed;
         return result;
@@ -329,7 +355,8 @@ bool same_device(const Clique &q)
     for (size_t i = 0; i < q.comms.size(); i++)
         for (size_t j = 0; j < i; j++)
             if (q.comms[i] && q.comms[j] && q.comms[i]->device == q.comms[j]->device) {
-                refuse(ncclInvalidUsage, "Duplicate GPU detected : rank %zu and rank %zu both on CUDA device %x", j, i,
+                refuse(ncclInvalidUsage,
+                       "Duplicate GPU detected : rank %zu and rank %zu both on CUDA device %x", j, i,
                        0x1000 * (unsigned(q.comms[i]->device) + 1));
                 return true;
             }
@@ -416,9 +443,9 @@ void fail_group()
 
 extern "C" {
 
-#define BEGIN(name)                                                                                                    \
-    emu::Call call(name, emu::Layer::library);                                                                                              \
-    if (call.fault)                                                                                                    \
+#define BEGIN(name)                                                                                          \
+    emu::Call call(name, emu::Layer::library);                                                               \
+    if (call.fault)                                                                                          \
         return refuse(ncclResult_t(call.fault), "%s: emulated fault", name);
 
 ncclResult_t ncclGetVersion(int *version)
@@ -438,11 +465,13 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
     return ncclSuccess;
 }
 
-ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t *config)
 {
     BEGIN("ncclCommInitRankConfig")
     if (config && config->magic != 0xcafebeef)
-        return refuse(ncclInvalidArgument, "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
+        return refuse(ncclInvalidArgument,
+                      "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
     if (config && config->blocking == 0)
         emu::complain("nccl: only blocking communicators are emulated");
     return init("ncclCommInitRankConfig", comm, ranks, id, rank);
@@ -493,7 +522,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
         return ncclSuccess;
     {
         std::lock_guard guard(lock);
-        if (!comm->clique->aborted && (!comm->clique->collectives.empty() || !comm->clique->transfers.empty()))
+        if (!comm->clique->aborted &&
+            (!comm->clique->collectives.empty() || !comm->clique->transfers.empty()))
             emu::complain("nccl: rank %d is destroyed while an operation waits for its peers", comm->rank);
     }
     leave(comm);
@@ -562,21 +592,22 @@ ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDa
     return ask(call, {comm, stream, Sort::all_reduce, send, receive, count, type, op, 0});
 }
 
-ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
-                        ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                        int root, ncclComm_t comm, cudaStream_t stream)
 {
     emu::Call call("ncclReduce", emu::Layer::library);
     return ask(call, {comm, stream, Sort::reduce, send, receive, count, type, op, root});
 }
 
-ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                           cudaStream_t stream)
+ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream)
 {
     emu::Call call("ncclBroadcast", emu::Layer::library);
     return ask(call, {comm, stream, Sort::broadcast, send, receive, count, type, ncclSum, root});
 }
 
-ncclResult_t ncclBcast(void *buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclBcast(void *buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                       cudaStream_t stream)
 {
     return ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
 }
@@ -588,7 +619,8 @@ ncclResult_t ncclSend(const void *buffer, size_t count, ncclDataType_t type, int
     return ask(call, {comm, stream, Sort::transfer, buffer, nullptr, count, type, ncclSum, peer});
 }
 
-ncclResult_t ncclRecv(void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclRecv(void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream)
 {
     emu::Call call("ncclRecv", emu::Layer::library);
     return ask(call, {comm, stream, Sort::transfer, nullptr, buffer, count, type, ncclSum, peer});
@@ -644,7 +676,8 @@ ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info)
     if (call.fault)
         return refuse(ncclResult_t(call.fault), "ncclGroupSimulateEnd: emulated fault");
     if (!info || info->magic != 0x74685283)
-        return refuse(ncclInvalidArgument, "ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
+        return refuse(ncclInvalidArgument,
+                      "ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
     info->estimatedTime = 10.0f + float(bytes) / 100e3f;
     return ncclSuccess;
 }
@@ -657,15 +690,24 @@ const char *ncclGetLastError(ncclComm_t)
 const char *ncclGetErrorString(ncclResult_t result)
 {
     switch (result) {
-    case ncclSuccess: return "no error";
-    case ncclUnhandledCudaError: return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
-    case ncclSystemError: return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
-    case ncclInternalError: return "internal error - please report this issue to the NCCL developers";
-    case ncclInvalidArgument: return "invalid argument (run with NCCL_DEBUG=WARN for details)";
-    case ncclInvalidUsage: return "invalid usage (run with NCCL_DEBUG=WARN for details)";
-    case ncclRemoteError: return "remote process exited or there was a network error";
-    case ncclInProgress: return "NCCL operation in progress";
-    default: return "unknown result code";
+    case ncclSuccess:
+        return "no error";
+    case ncclUnhandledCudaError:
+        return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
+    case ncclSystemError:
+        return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
+    case ncclInternalError:
+        return "internal error - please report this issue to the NCCL developers";
+    case ncclInvalidArgument:
+        return "invalid argument (run with NCCL_DEBUG=WARN for details)";
+    case ncclInvalidUsage:
+        return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+    case ncclRemoteError:
+        return "remote process exited or there was a network error";
+    case ncclInProgress:
+        return "NCCL operation in progress";
+    default:
+        return "unknown result code";
     }
 }
 

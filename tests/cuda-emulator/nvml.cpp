@@ -17,9 +17,9 @@ struct nvmlDevice_st {
 };
 static nvmlDevice_st devices[16];
 
-#define BEGIN(name)                                                                                                    \
-    emu::Call call(name, emu::Layer::library);                                                                         \
-    if (call.fault)                                                                                                    \
+#define BEGIN(name)                                                                                          \
+    emu::Call call(name, emu::Layer::library);                                                               \
+    if (call.fault)                                                                                          \
         return call.fault;
 
 extern "C" {
