@@ -2,7 +2,7 @@
 
 static const struct cuda_module module = {
     .abi = CUDA_MODULE_ABI,
-    .built = "CUDA " CUDA_BUILT_FOR,
+    .built = "code for " CUDA_TARGETS,
     .probe = cuda_probe,
     .devices = cuda_devices,
     .check = cuda_check,

@@ -28,7 +28,7 @@ enum cuda_health { CUDA_GOOD, CUDA_BAD, CUDA_UNTRIED };
 
 struct cuda_module {
     uint32_t abi;
-    const char *built; /* "CUDA 13.0, sm_75 sm_80 ..." */
+    const char *built; /* "code for sm_75 sm_80 ..." */
     /* Whether a run is possible; the error is the first layer that is missing and what to do.  From one thread. */
     bool (*probe)(GError **);
     uint32_t (*devices)(void); /* that are visible; 0 unless the probe succeeded */

@@ -258,6 +258,28 @@ enum workers_outcome workers_drain(struct workers *all, const volatile int *canc
     return outcome(all, done, cancel, error);
 }
 
+bool workers_idle(struct workers *all)
+{
+    bool idle = true;
+    for (uint32_t i = 0; i < all->spec.n_lanes && idle; i++) {
+        struct worker *w = &all->workers[i];
+        pthread_mutex_lock(&w->board->lock);
+        idle = w->finished == w->taken && (w->taken == w->given || stopped(all));
+        pthread_mutex_unlock(&w->board->lock);
+    }
+    return idle;
+}
+
+bool workers_failed(struct workers *all, GError **error)
+{
+    pthread_mutex_lock(&all->failure_lock);
+    bool failed = all->failure != NULL;
+    if (failed)
+        g_propagate_error(error, g_error_copy(all->failure));
+    pthread_mutex_unlock(&all->failure_lock);
+    return failed;
+}
+
 void workers_abort(struct workers *all)
 {
     atomic_store(all->spec.stop, 1);

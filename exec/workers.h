@@ -18,6 +18,7 @@ struct timing;
 struct job {
     uint32_t what, id, step;
     const struct timing *timing;
+    uint32_t lane; /* where one thread serves several */
 };
 
 struct worker_spec {
@@ -53,6 +54,10 @@ enum workers_outcome { WORKERS_DONE, WORKERS_CANCELLED, WORKERS_FAILED };
 enum workers_outcome workers_reach(struct workers *, uint32_t event, uint32_t step,
                                    const volatile int *cancel, GError **);
 enum workers_outcome workers_drain(struct workers *, const volatile int *cancel, GError **);
+
+/* At a glance: no thread runs a job, and unless all was aborted none has one left. */
+bool workers_idle(struct workers *);
+bool workers_failed(struct workers *, GError **); /* a job did; with its error, the first one */
 
 void workers_abort(struct workers *); /* sets *stop and wakes everyone; from any thread */
 void workers_close(struct workers *); /* aborts what is left, joins the threads; NULL is legal */

@@ -26,9 +26,8 @@ struct collect_record {
     uint32_t lane;     /* index into collect_lanes' array; OP_NONE: another stream, or a launch */
     uint32_t device;   /* OP_NONE: a launch */
     uint64_t bytes;    /* of copies and sets */
-    const char
-        *name;    /* the kernel's as the device calls it (mangled), or the API call; until collect_close */
-    uint8_t kind; /* enum collect_kind */
+    const char *name;  /* the kernel's, mangled as the device has it, or the call's; until collect_close */
+    uint8_t kind;      /* enum collect_kind */
 };
 
 /* Why a record is missing or was not believed. */
@@ -55,17 +54,17 @@ struct collect_lane {
     void *stream; /* cudaStream_t */
 };
 
-/* Subscribes.  False with the reason and what to do: who holds CUPTI, which right is lacking; then nothing
- * else of this file may be called but collect_close, and times come from elsewhere. */
+/* Subscribes.  False with the reason and what to do: who holds CUPTI, which right is lacking; then times come
+ * from elsewhere, pushes and pops only make ranges, and nothing else may be called but collect_close. */
 bool collect_open(GError **);
 bool collect_lanes(const struct collect_lane *, uint32_t n, GError **);
-/* Also an NVTX range of that name.  They do not nest; whatever was unbalanced is the error of collect_take.
- */
+/* Also an NVTX range of that name.  They do not nest; what is no pair is an error of collect_take. */
 void collect_push(uint32_t step, uint32_t op, const char *name);
 void collect_pop(void);
 bool collect_discard(GError **);
-/* The records since the last discard; the arrays are the caller's to g_free.  False where CUPTI fails or,
- * although kernels were launched, has recorded none. */
+/* The records since the last discard; the array is the caller's to g_free.  False where CUPTI fails, has
+ * recorded no kernel although there were pushes, or kernels were loaded meanwhile; nothing is to be freed
+ * then. */
 bool collect_take(struct collected *, GError **);
 void collect_close(void); /* from any state */
 /* What reports show of the counts (profile/facts.h) becomes facts of the trace. */

@@ -5,3 +5,5 @@ libparprof_a_SOURCES += %D%/collect.h %D%/analyze.h %D%/cause.h %D%/clock.h %D%/
 	%D%/import-costs.c %D%/import-tables.c %D%/import-trace.c %D%/index.c %D%/interval.c %D%/memory.c \
 	%D%/read.c %D%/reduction.c %D%/report-json.c %D%/report-text.c %D%/report.c %D%/series-json.c \
 	%D%/series.c %D%/table.c %D%/trace.c %D%/traffic.c %D%/why.c
+# Of the module parprof-cuda.so.
+CUPTI_SOURCES = %D%/collect-cupti.h %D%/collect-cupti.c %D%/collect-mark.c %D%/collect-records.c %D%/collect-refusal.c

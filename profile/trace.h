@@ -57,6 +57,7 @@ struct trace {
     uint64_t *memory_touched;  /* likewise: how much of that was touched; NULL: nothing was run */
     uint64_t *memory_measured; /* per rank: all of its memory that was touched; NULL likewise */
     bool simulated, cancelled;
+    bool interleaved; /* ranks on one device took turns on it: each op's time includes others' */
 };
 
 void trace_init(struct trace *);
@@ -84,6 +85,7 @@ void trace_finish(struct trace *);
  * to the step, which medians of skewed samples do not.  A sample is an op's duration, or for members of a gang the time
  * from the arrival (start) of its last member to the last end.  cost_table_free. */
 struct cost_table *trace_costs(const struct trace *);
+/* Where ranks took turns on a device (trace->interleaved), an op that is no gang's costs its part: what it takes alone. */
 /* The same for ranks of unlike speed: speed[rank] is how fast the rank worked off its ops that are no gang's, as equal keys
  * tell, the fastest's 1; the costs of such ops are the fastest's. */
 struct cost_table *trace_costs_of_fastest(const struct trace *, double *speed);

@@ -1,0 +1,199 @@
+#include "exec/cuda-times.h"
+
+#include "profile/clock.h"
+#include "profile/facts.h"
+
+/* CUPTI is asked once in a process, and stays. */
+static struct {
+    enum { UNTRIED, COLLECTING, REFUSED } state;
+    char *why;
+} collector;
+
+static bool try_collector(void)
+{
+    GError *refusal = NULL;
+    if (collector.state == UNTRIED) {
+        collector.state = collect_open(&refusal) ? COLLECTING : REFUSED;
+        collector.why = refusal ? g_strdup(refusal->message) : NULL;
+        if (refusal)
+            collect_close();
+        g_clear_error(&refusal);
+    }
+    return collector.state == COLLECTING;
+}
+
+bool cuda_times_open(struct cuda *c, GError **error)
+{
+    const uint32_t n_ops = c->plan->n_ops;
+    (void)error;
+    c->times = g_new0(struct times, 1);
+    c->collecting = !c->run->untraced && try_collector();
+    c->timed = !c->collecting;
+    c->times_why = g_strdup(c->run->untraced ? "tracing is off" : collector.why);
+    if (c->timed)
+        c->times->by_event = g_new0(struct interval, (size_t)c->run->steps * n_ops);
+    c->times->records = g_new0(struct op_records, n_ops);
+    c->times->lane_end_ns = g_new0(int64_t, c->plan->t.n_lanes);
+    c->times->host_lane = g_new(uint32_t, c->plan->t.n_ranks);
+    return true;
+}
+
+bool cuda_times_lanes(struct cuda *c, GError **error)
+{
+    const uint32_t n = c->plan->t.n_lanes;
+    if (!c->collecting)
+        return true;
+    g_autofree struct collect_lane *lanes = g_new(struct collect_lane, n);
+    for (uint32_t i = 0; i < n; i++)
+        lanes[i] = (struct collect_lane){c->plan->t.lanes[i].device, c->lanes[i].stream};
+    return collect_lanes(lanes, n, error);
+}
+
+/* --- times by events */
+
+/* When the device comes past an event on an idle lane: between the calls around it. */
+static bool set_anchor(struct cuda *c, uint32_t lane, GError **error)
+{
+    struct gpu_lane *l = &c->lanes[lane];
+    const uint32_t rank = c->plan->t.lanes[lane].rank;
+    if (!cuda_use(c, rank, error))
+        return false;
+    const int64_t before_ns = clock_ns();
+    if (!cuda_ok(c, cudaEventRecord(l->base, l->stream), "cudaEventRecord", rank, error) ||
+        !cuda_ok(c, cudaEventSynchronize(l->base), "cudaEventSynchronize", rank, error))
+        return false;
+    l->anchor = l->base;
+    l->anchor_ns = before_ns + (clock_ns() - before_ns) / 2;
+    return true;
+}
+
+bool cuda_times_restart(struct cuda *c, GError **error)
+{
+    if (c->collecting)
+        return collect_discard(error);
+    for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
+        if (!set_anchor(c, i, error))
+            return false;
+    return true;
+}
+
+static bool since_anchor(struct cuda *c, uint32_t lane, cudaEvent_t event, int64_t *ns, GError **error)
+{
+    const struct gpu_lane *l = &c->lanes[lane];
+    float ms = 0;
+    if (!cuda_ok(c, cudaEventElapsedTime(&ms, l->anchor, event), "cudaEventElapsedTime",
+                 c->plan->t.lanes[lane].rank, error))
+        return false;
+    *ns = l->anchor_ns + (int64_t)((double)ms * 1e6);
+    return true;
+}
+
+/* Times are a float of ms since the anchor, which therefore moves on with each step. */
+bool cuda_times_read(struct cuda *c, uint32_t lane, uint32_t step, GError **error)
+{
+    struct gpu_lane *l = &c->lanes[lane];
+    struct interval at = {0};
+    if (step < c->run->warmup)
+        return true;
+    for (uint32_t i = 0; i < l->n_ops; i++) {
+        const struct gpu_op *op = &c->ops[l->ops[i]];
+        if (!since_anchor(c, lane, op->begin[cuda_slot(step)], &at.start_ns, error) ||
+            !since_anchor(c, lane, op->end[cuda_slot(step)], &at.end_ns, error))
+            return false;
+        at.end_ns = MAX(at.end_ns, at.start_ns);
+        c->times->by_event[(size_t)(step - c->run->warmup) * c->plan->n_ops + l->ops[i]] = at;
+    }
+    l->anchor = c->ops[l->ops[l->n_ops - 1]].end[cuda_slot(step)];
+    l->anchor_ns = at.end_ns;
+    return true;
+}
+
+static void gather_events(struct cuda *c, uint32_t measured, const struct timing *timing, size_t first_row,
+                          struct trace *trace)
+{
+    static const uint8_t classes[LANE_CLASSES] = {SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_HOST};
+    for (uint32_t i = 0; i < c->plan->n_ops; i++) {
+        const uint32_t op = c->plan->order[i], lane = c->plan->ops[op].lane;
+        const struct interval at = c->times->by_event[(size_t)measured * c->plan->n_ops + op];
+        timing->start_ns[op] = at.start_ns;
+        timing->end_ns[op] = at.end_ns;
+        timing->work_ns[op] = -1;
+        trace_add_span(trace, &(struct trace_span){.start_ns = at.start_ns,
+                                                   .end_ns = at.end_ns,
+                                                   .lane = lane,
+                                                   .op = (uint32_t)(first_row + i),
+                                                   .cls = classes[c->plan->t.lanes[lane].cls]});
+    }
+}
+
+/* --- the whole */
+
+static void label_sharing(const struct cuda *c, struct trace *trace)
+{
+    for (uint32_t i = 0; i < c->n_devices; i++) {
+        const struct gpu_device *device = &c->devices[i];
+        uint32_t a_part, of;
+        if (device->ranks < 2)
+            continue;
+        if (!device->split) {
+            trace_label_text(trace, "sharing", "ranks interleave: overlap not meaningful");
+            return;
+        }
+        sm_split_count(device->split, &a_part, &of);
+        g_autofree char *text =
+            g_strdup_printf("each of %u ranks has %u of %u SMs", device->ranks, a_part, of);
+        trace_label_text(trace, "sharing", text);
+    }
+}
+
+static void fact_estimates(const struct cuda *c, struct trace *trace)
+{
+    for (uint32_t i = 0; i < c->plan->n_ops && c->nccl && !c->aborted; i++) {
+        const struct op_tag *tag = &c->plan->ops[i].tag;
+        if (tag->kind != OP_ALLREDUCE || tag->bucket == OP_NONE ||
+            c->plan->t.lanes[c->plan->ops[i].lane].rank != 0)
+            continue;
+        const int64_t ns = comm_nccl_estimate_ns(c->nccl, tag->bytes);
+        g_autofree char *key = g_strdup_printf(FACT_NCCL_ESTIMATE_NS, tag->bucket),
+                        *value = g_strdup_printf("%" G_GINT64_FORMAT, ns);
+        if (ns >= 0)
+            trace_fact_text(trace, key, value);
+    }
+}
+
+static void label(struct cuda *c, struct trace *trace)
+{
+    g_autofree char *text = g_strdup_printf("from events, because %s", c->times_why);
+    if (c->timed)
+        trace_label_text(trace, LABEL_TIMES, text);
+    label_sharing(c, trace);
+    fact_estimates(c, trace);
+    c->times->labelled = true;
+}
+
+bool cuda_times_gather(struct cuda *c, uint32_t step, const struct timing *timing, size_t first_row,
+                       struct trace *trace, GError **error)
+{
+    const uint32_t measured = step - c->run->warmup;
+    if (!c->times->labelled)
+        label(c, trace);
+    for (uint32_t i = 0; i < c->plan->n_ops; i++)
+        if (c->plan->ops[i].tag.kind == OP_LOSS)
+            timing->loss[i] = c->ops[i].losses[measured + 1];
+    if (c->collecting)
+        return cuda_records_gather(c, step, timing, first_row, trace, error);
+    gather_events(c, measured, timing, first_row, trace);
+    return true;
+}
+
+void cuda_times_close(struct cuda *c)
+{
+    g_free(c->times->by_event);
+    g_free(c->times->collected.records);
+    g_free(c->times->records);
+    g_free(c->times->lane_end_ns);
+    g_free(c->times->host_lane);
+    g_free(c->times->odd);
+    g_free(c->times);
+    g_free(c->times_why);
+}
