@@ -24,7 +24,7 @@ void cuda_stop(struct cuda *c)
     if (c->p2p)
         comm_p2p_abort(c->p2p);
     if (c->nccl)
-        comm_nccl_abort(c->nccl);
+        c->rested = c->stuck = !comm_nccl_abort(c->nccl);
 }
 
 /* --- whether it can be run */
@@ -37,13 +37,7 @@ static uint32_t device_of(const struct plan *plan, uint32_t rank)
     return 0;
 }
 
-static bool refuse(GError **error, const char *text)
-{
-    g_set_error_literal(error, PLAN_ERROR, PLAN_ERROR_INPUT, text);
-    return false;
-}
-
-static bool check_devices(const struct plan *plan, bool *shared, GError **error)
+static bool check_devices(const struct plan *plan, GError **error)
 {
     const uint32_t n = cuda_devices();
     for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
@@ -61,29 +55,28 @@ static bool check_devices(const struct plan *plan, bool *shared, GError **error)
             return false;
         }
     }
-    *shared = false;
-    for (uint32_t i = 0; i < plan->t.n_ranks; i++)
-        for (uint32_t j = 0; j < i; j++)
-            *shared = *shared || device_of(plan, i) == device_of(plan, j);
     return true;
 }
 
 bool cuda_check(const struct plan *plan, GError **error)
 {
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
-    bool shared;
-    if (!check_devices(plan, &shared, error))
+    bool whole = false;
+    if (!check_devices(plan, error))
         return false;
-    if (blocking && atoi(blocking) && plan->t.n_ranks > 1)
-        return refuse(error,
-                      "CUDA_LAUNCH_BLOCKING makes every launch wait for its kernel, which with several ranks "
-                      "waits for ever in the first collective; unset it");
-    for (uint32_t i = 0; shared && i < plan->n_ops; i++)
-        if (plan->ops[i].tag.kind == OP_ALLREDUCE)
-            return refuse(
-                error,
-                "NCCL refuses two ranks on one GPU; give --allreduce ring, or --ranks no more than GPUs");
-    return true;
+    if (blocking && atoi(blocking) && plan->t.n_ranks > 1) {
+        g_set_error_literal(
+            error, PLAN_ERROR, PLAN_ERROR_INPUT,
+            "CUDA_LAUNCH_BLOCKING makes every launch wait for its kernel, which with several ranks waits "
+            "for ever in the first collective; unset it");
+        return false;
+    }
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        whole = whole || plan->ops[i].tag.kind == OP_ALLREDUCE;
+    g_autofree uint32_t *device = g_new(uint32_t, plan->t.n_ranks);
+    for (uint32_t i = 0; i < plan->t.n_ranks; i++)
+        device[i] = device_of(plan, i);
+    return !whole || comm_nccl_allows(device, plan->t.n_ranks, error);
 }
 
 /* --- open and close */

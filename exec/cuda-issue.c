@@ -33,13 +33,13 @@ static bool keep_loss(struct cuda *c, uint32_t id, uint32_t step, cudaStream_t s
                    "cudaMemcpyAsync", rank, error);
 }
 
-static bool gang(struct cuda *c, uint32_t id, uint32_t step, GError **error)
+static bool gang(struct cuda *c, uint32_t id, GError **error)
 {
     const struct op *op = &c->plan->ops[id];
     void *const *mem = c->mem + op->first_access;
     if (c->nccl && (op->tag.kind == OP_ALLREDUCE || op->tag.kind == OP_BROADCAST))
         return comm_nccl_gang(c->nccl, id, mem, error);
-    return comm_p2p_gang(c->p2p, id, step, mem, error);
+    return comm_p2p_gang(c->p2p, id, mem, error);
 }
 
 static bool compute(struct cuda *c, uint32_t id, uint32_t step, uint32_t rank, GError **error)
@@ -60,7 +60,7 @@ static bool run_op(struct cuda *c, uint32_t id, uint32_t step, uint32_t rank, GE
 {
     const struct op *op = &c->plan->ops[id];
     if (op->tag.gang != OP_NONE)
-        return gang(c, id, step, error);
+        return gang(c, id, error);
     if (op->tag.kind == OP_INPUT)
         return input(c, id, step, c->lanes[op->lane].stream, rank, error);
     return compute(c, id, step, rank, error);

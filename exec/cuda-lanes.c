@@ -74,12 +74,10 @@ static bool open_comm(struct cuda *c, GError **error)
 {
     const struct comm_gpu_spec spec = {c->plan,           c->streams,      c->device_of_rank,
                                        c->run->link_gbps, c->run->link_us, &c->stop};
-    bool whole = false, shared = false;
+    bool whole = false;
     for (uint32_t i = 0; i < c->plan->n_ops; i++)
-        whole = whole || c->plan->ops[i].tag.kind == OP_ALLREDUCE || c->plan->ops[i].tag.kind == OP_BROADCAST;
-    for (uint32_t i = 0; i < c->n_devices; i++)
-        shared = shared || c->devices[i].ranks > 1;
-    if (whole && !shared) {
+        whole = whole || c->plan->ops[i].tag.kind == OP_ALLREDUCE;
+    if (whole) {
         c->nccl = comm_nccl_open(&spec, error);
         if (!c->nccl || !comm_nccl_check(c->nccl, error))
             return false;

@@ -146,28 +146,14 @@ static void label_sharing(const struct cuda *c, struct trace *trace)
     }
 }
 
-static void fact_estimates(const struct cuda *c, struct trace *trace)
-{
-    for (uint32_t i = 0; i < c->plan->n_ops && c->nccl && !c->aborted; i++) {
-        const struct op_tag *tag = &c->plan->ops[i].tag;
-        if (tag->kind != OP_ALLREDUCE || tag->bucket == OP_NONE ||
-            c->plan->t.lanes[c->plan->ops[i].lane].rank != 0)
-            continue;
-        const int64_t ns = comm_nccl_estimate_ns(c->nccl, tag->bytes);
-        g_autofree char *key = g_strdup_printf(FACT_NCCL_ESTIMATE_NS, tag->bucket),
-                        *value = g_strdup_printf("%" G_GINT64_FORMAT, ns);
-        if (ns >= 0)
-            trace_fact_text(trace, key, value);
-    }
-}
-
 static void label(struct cuda *c, struct trace *trace)
 {
     g_autofree char *text = g_strdup_printf("from events, because %s", c->times_why);
     if (c->timed)
         trace_label_text(trace, LABEL_TIMES, text);
     label_sharing(c, trace);
-    fact_estimates(c, trace);
+    if (c->nccl)
+        comm_nccl_facts(c->nccl, trace);
     c->times->labelled = true;
 }
 
