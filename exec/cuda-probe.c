@@ -80,48 +80,17 @@ static char *find_problem(int *devices)
 
 bool cuda_probe(GError **error)
 {
-<<<<<<< HEAD
     int devices = 0;
     g_autofree char *problem = find_problem(&devices);
     if (problem)
         g_set_error_literal(error, engine_error_quark(), ENGINE_ERROR_UNAVAILABLE, problem);
     return !problem;
-=======
-    int n = 0;
-    cudaError_t status = cudaGetDeviceCount(&n);
-    if (status == cudaSuccess && n > 0)
-        return true;
-    g_set_error(error, engine_error_quark(), ENGINE_ERROR_UNAVAILABLE, "no GPU: %s",
-                cudaGetErrorString(status));
-    return false;
->>>>>>> next
 }
 
 uint32_t cuda_devices(void)
 {
     int n = 0;
-<<<<<<< HEAD
     return cudaGetDeviceCount(&n) == cudaSuccess && n > 0 ? (uint32_t)n : 0;
-=======
-    return cudaGetDeviceCount(&n) == cudaSuccess ? (uint32_t)n : 0;
-}
-
-void cuda_examine(void (*say)(void *user, const char *layer, enum cuda_health, const char *text), void *user)
-{
-    say(user, "driver", CUDA_UNTRIED, "");
-}
-
-bool cuda_peers(uint32_t a, uint32_t b)
-{
-    return a == b;
-}
-
-bool cuda_fail(GError **error, const char *call, int status, uint32_t rank, uint32_t device)
-{
-    g_set_error(error, engine_error_quark(), ENGINE_ERROR_FAILED, "rank %u on GPU %u: %s failed with %d",
-                rank, device, call, status);
-    return false;
->>>>>>> next
 }
 
 uint32_t cuda_device_of(const struct plan *plan, uint32_t rank)
