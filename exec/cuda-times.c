@@ -47,7 +47,7 @@ static struct {
 static int launch_sentinel(void)
 {
     const int status = k_cuda_f32.zero(sentinel.kernels, 1, sentinel.memory);
-    return status ? status : cudaStreamSynchronize(sentinel.stream);
+    return status ? status : (int)cudaStreamSynchronize(sentinel.stream);
 }
 
 /* CUPTI may accept everything and record nothing. */
