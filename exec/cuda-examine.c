@@ -203,8 +203,6 @@ void cuda_examine(void (*to)(void *user, const char *layer, enum cuda_health, co
     const struct report r = {to, user};
     GError *refused = NULL;
     bool traced = collect_open(&refused); /* has to come before CUDA starts */
-    say(&r, "module", CUDA_GOOD, "built for CUDA %d.%d, %s", CUDART_VERSION / 1000,
-        CUDART_VERSION % 1000 / 10, CUDA_TARGETS);
     examine_libraries(&r);
     uint32_t devices = examine_driver(&r) ? cuda_devices() : 0;
     for (uint32_t i = 0; i < devices; i++)
