@@ -88,10 +88,10 @@ void trace_finish(struct trace *);
 
 /* Costs of the keys, each the median over the trace's steps of the mean over the step's ops: the means of a
  * step add up to the step, which medians of skewed samples do not.  A sample is an op's duration, or for
- * members of a gang the time from the arrival (start) of its last member to the last end.  cost_table_free.
- */
+ * members of a gang the time from the arrival (start) of its last member to the last end.  Where
+ * ranks took turns on a device (trace->interleaved), an op that is no gang's costs its part: what it takes
+ * alone.  cost_table_free. */
 struct cost_table *trace_costs(const struct trace *);
-/* Where ranks took turns on a device (trace->interleaved), an op that is no gang's costs its part: what it takes alone. */
 /* The same for ranks of unlike speed: speed[rank] is how fast the rank worked off its ops that are no gang's,
  * as equal keys tell, the fastest's 1; the costs of such ops are the fastest's. */
 struct cost_table *trace_costs_of_fastest(const struct trace *, double *speed);
