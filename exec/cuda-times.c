@@ -176,6 +176,7 @@ static void label_sharing(const struct cuda *c, struct trace *trace)
             continue;
         if (!device->split) {
             trace_label_text(trace, "sharing", "ranks interleave: overlap not meaningful");
+            trace->interleaved = true;
             return;
         }
         sm_split_count(device->split, &a_part, &of);
