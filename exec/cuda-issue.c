@@ -1,6 +1,9 @@
 #include "exec/cuda-run.h"
 #include "profile/collect.h"
 
+#define STACK_BYTES                                                                                          \
+    ((size_t)8 << 20) /* as the main thread's: CUDA, cuBLAS and NCCL say nowhere what they need */
+
 enum job_kind { JOB_BEGIN, JOB_LAUNCH, JOB_RECORD, JOB_WAIT };
 
 /* --- on a rank's thread */
@@ -156,8 +159,13 @@ bool cuda_issue_open(struct cuda *c, GError **error)
     g_autofree struct worker_spec *threads = g_new(struct worker_spec, n);
     for (uint32_t i = 0; i < n; i++)
         threads[i] = (struct worker_spec){.rank = i, .cpu = -1, .capacity = capacity(c->plan, i)};
-    const struct workers_spec spec = {
-        .n_lanes = n, .n_ranks = n, .lanes = threads, .stop = &c->stop, .run = run_job, .user = c};
+    const struct workers_spec spec = {.n_lanes = n,
+                                      .n_ranks = n,
+                                      .lanes = threads,
+                                      .stack_bytes = STACK_BYTES,
+                                      .stop = &c->stop,
+                                      .run = run_job,
+                                      .user = c};
     c->workers = workers_open(&spec, error);
     for (uint32_t i = 0; i < n && c->workers; i++)
         workers_give(c->workers, i, &(struct job){.what = JOB_BEGIN, .id = OP_NONE});
