@@ -343,6 +343,12 @@ static void test_launch_bound(void)
         launched(&trace, 1, 300, 1010, 100 + late);
         g_assert_cmpint(wait_of(&trace, late == 99), ==, late);
     }
+    /* What it depends on ends only at 150 of the gap 100-300. */
+    two_ops(&trace, compute);
+    launched(&trace, 0, 20, 100, 10);
+    launched(&trace, 1, 300, 1010, 180);
+    trace.ops[1].ready_ns = 150;
+    g_assert_cmpint(wait_of(&trace, false), ==, 30);
     /* Another lane computes in 100-160 of the gap 100-200. */
     two_ops(&trace, other);
     launched(&trace, 0, 20, 100, 10);
@@ -353,7 +359,8 @@ static void test_launch_bound(void)
     two_ops(&trace, compute);
     launched(&trace, 0, 20, 100, 10);
     launched(&trace, 1, 300, 1010, 250);
-    trace_add_span(&trace, &(struct trace_span){260, 270, small_lane(0, LANE_HOST, 0), 1, SPAN_HOST, "launch"});
+    trace_add_span(&trace,
+                   &(struct trace_span){260, 270, small_lane(0, LANE_HOST, 0), 1, SPAN_HOST, "launch"});
     g_assert_cmpint(wait_of(&trace, false), ==, 0);
     /* A copy on the lane keeps it busy; before a copy nothing computes late. */
     two_ops(&trace, compute);
@@ -392,7 +399,8 @@ static double slowdown_of(bool simulated, unsigned beside, unsigned apart)
             op.end_ns = op.start_ns + (key ? (10 + i) * 2 : 20 + 2 * i);
             trace_add_op(&trace, &op);
         }
-        op.start_ns = op.ready_ns = 1999 - 40 * key; /* not half of it, or just half, is beside communication */
+        op.start_ns = op.ready_ns =
+            1999 - 40 * key; /* not half of it, or just half, is beside communication */
         op.end_ns = op.start_ns + 40 * (key + 1) + 1;
         if (!key)
             trace_add_op(&trace, &op);
