@@ -181,6 +181,7 @@ cublasStatus_t product(cublasContext *h, const emu::Call &call, cublasOperation_
 
 } // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 #define BEGIN(name)                                                                                          \

@@ -364,6 +364,7 @@ size_t record_bytes(CUpti_ActivityKind kind)
     if (call.fault)                                                                                          \
         return CUptiResult(call.fault);
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 CUptiResult cuptiGetVersion(uint32_t *version)

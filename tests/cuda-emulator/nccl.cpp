@@ -441,6 +441,7 @@ void fail_group()
 
 } // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 #define BEGIN(name)                                                                                          \
