@@ -1,7 +1,7 @@
 /* tests/cuda-emulator/check.cpp -- the happens-before checker, after FastTrack (Flanagan and Freund, 2009).
  *
  * Every four bytes of device and pinned memory have a cell with who wrote them last and who has read them since, as epochs: a
- * stream's index and the number of its task.  A task that touches them races with these unless its vector clock says
+ * stream's index and the number of its task.  A granule that is only ever touched as a whole has one cell for all.  A task that touches them races with these unless its vector clock says
  * that they came before.  Within a kernel, the cell has who wrote and read in this launch: threads of one block are ordered by
  * barriers, blocks not at all. */
 #include "machine.h"
@@ -21,16 +21,18 @@ namespace emu {
 namespace {
 
 using Epoch = uint64_t; /* stream << 48 | task; the highest bit: index into `sets` */
-enum : Epoch { NONE = 0, LIVE = 1, SET = Epoch(1) << 63, TASK = (Epoch(1) << 48) - 1 };
+constexpr Epoch NONE = 0, SET = Epoch(1) << 63, TASK = (Epoch(1) << 48) - 1;
 
 struct Cell {
-    Epoch write, read; /* write NONE: not live; LIVE: never written */
-    Touch wrote, has_read;
+    Epoch write, read; /* NONE: nobody since it was allocated */
 };
 
 char *base;
 size_t mapped;
-Cell *cells;
+Cell *cells, *wholes;  /* of four bytes; of granules */
+uint8_t *detailed;     /* of granules: the cells count, not the whole's */
+Touch *within[2];      /* of four bytes, in one launch: who read, who wrote */
+uint16_t *live; /* of every granule, how many bytes of it are of a live block */
 std::vector<std::vector<Epoch>> sets;
 std::vector<uint32_t> free_sets;
 std::vector<std::vector<uint32_t>> names; /* [stream][task]: index into words */
@@ -55,7 +57,8 @@ const std::string &name_of(Epoch e)
 bool before(Epoch e)
 {
     const size_t stream = e >> 48;
-    return stream == 0 || (stream < now.clock->size() && (*now.clock)[stream] >= (e & TASK));
+    return stream == 0 || /* NONE */
+        (stream < now.clock->size() && (*now.clock)[stream] >= (e & TASK));
 }
 
 void race(Epoch other, bool other_writes, bool writes, const void *p)
@@ -78,6 +81,19 @@ void race(Epoch other, bool other_writes, bool writes, const void *p)
              a.verb, b.name.c_str(), b.stream, b.verb, describe(p).c_str());
 }
 
+uint32_t new_set(std::vector<Epoch> &&set)
+{
+    uint32_t i = uint32_t(sets.size());
+    if (free_sets.empty()) {
+        sets.emplace_back();
+    } else {
+        i = free_sets.back();
+        free_sets.pop_back();
+    }
+    sets[i] = std::move(set);
+    return i;
+}
+
 void read_cell(Cell &c, const void *p)
 {
     if (c.write == mine || c.read == mine)
@@ -91,16 +107,7 @@ void read_cell(Cell &c, const void *p)
     } else if (c.read == NONE || before(c.read)) {
         c.read = mine;
     } else {
-        uint32_t i;
-        if (free_sets.empty()) {
-            i = uint32_t(sets.size());
-            sets.emplace_back();
-        } else {
-            i = free_sets.back();
-            free_sets.pop_back();
-        }
-        sets[i] = {c.read, mine};
-        c.read = SET | i;
+        c.read = SET | new_set({c.read, mine});
     }
 }
 
@@ -128,8 +135,58 @@ void write_cell(Cell &c, const void *p)
     c.write = mine;
 }
 
-size_t first_cell(const void *p) { return size_t(static_cast<const char *>(p) - base) / 4; }
-size_t last_cell(const void *p, size_t bytes) { return (size_t(static_cast<const char *>(p) - base) + bytes - 1) / 4; }
+/* The first byte that is of no live block; NULL: all are. */
+const char *first_dead(const char *p, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const size_t offset = size_t(p + done - base), within = offset % GRANULE;
+        if (live[offset / GRANULE] <= within)
+            return p + done;
+        done += std::min(size_t(live[offset / GRANULE]), GRANULE) - within;
+    }
+    return nullptr;
+}
+
+void *reserve(size_t bytes)
+{
+    const long p = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    if (p == -1) {
+        perror("emulator: reserving addresses");
+        _exit(86);
+    }
+    return reinterpret_cast<void *>(p);
+}
+
+void access_cell(Cell &c, const void *p, bool write)
+{
+    if (write)
+        write_cell(c, p);
+    else
+        read_cell(c, p);
+}
+
+/* The cells of a granule take over from its whole's. */
+void split_cells(size_t g)
+{
+    Cell &whole = wholes[g];
+    for (size_t i = g * GRANULE / 4; i < (g + 1) * GRANULE / 4; i++) {
+        cells[i] = whole;
+        if (whole.read & SET)
+            cells[i].read = SET | new_set(std::vector<Epoch>(sets[whole.read & ~SET]));
+    }
+    forget_reads(whole);
+    detailed[g] = 1;
+}
+
+/* And back: all has just been written. */
+void join_cells(size_t g, Epoch writer)
+{
+    for (size_t i = g * GRANULE / 4; detailed[g] && i < (g + 1) * GRANULE / 4; i++)
+        forget_reads(cells[i]);
+    forget_reads(wholes[g]);
+    wholes[g].write = writer;
+    detailed[g] = 0;
+}
 
 } // namespace
 
@@ -145,27 +202,30 @@ void check_map(char *begin, size_t bytes)
 {
     base = begin;
     mapped = bytes;
-    const long p = syscall(SYS_mmap, nullptr, bytes / 4 * sizeof(Cell), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    if (p == -1) {
-        perror("emulator: reserving addresses");
-        _exit(86);
-    }
-    cells = reinterpret_cast<Cell *>(p);
+    cells = static_cast<Cell *>(reserve(bytes / 4 * sizeof(Cell)));
+    wholes = static_cast<Cell *>(reserve(bytes / GRANULE * sizeof(Cell)));
+    detailed = static_cast<uint8_t *>(reserve(bytes / GRANULE));
+    for (Touch *&w : within)
+        w = static_cast<Touch *>(reserve(bytes / 4 * sizeof(Touch)));
+    live = static_cast<uint16_t *>(reserve(bytes / GRANULE * sizeof *live));
 }
 
 void arm(void *p, size_t bytes)
 {
-    if (bytes == 0)
-        return;
-    for (size_t i = first_cell(p); i <= last_cell(p, bytes); i++)
-        cells[i] = {LIVE, NONE, {}, {}};
+    for (size_t g = size_t(static_cast<char *>(p) - base) / GRANULE; bytes; g++) {
+        live[g] = uint16_t(std::min(bytes, GRANULE));
+        bytes -= live[g];
+    }
 }
 
 void disarm(void *p, size_t bytes)
 {
-    if (bytes)
-        memset(static_cast<void *>(cells + first_cell(p)), 0, (last_cell(p, bytes) - first_cell(p) + 1) * sizeof(Cell));
+    const size_t first = size_t(static_cast<char *>(p) - base) / GRANULE, end = first + (bytes + GRANULE - 1) / GRANULE;
+    for (size_t g = first; g < end; g++) {
+        wholes[g] = {};
+        detailed[g] = 0; /* sets of readers are not given back: they are the executor's */
+        live[g] = 0;
+    }
 }
 
 void check_begin(const Running &r)
@@ -191,26 +251,32 @@ bool check_access(const void *p, size_t bytes, bool write)
                  peer ? ", to which that device has no peer access" : "");
         return false;
     }
-    for (size_t i = first_cell(p), end = last_cell(p, bytes); i <= end; i++) {
-        Cell &c = cells[i];
-        const char *at = std::max(static_cast<const char *>(p), static_cast<const char *>(base) + i * 4);
-        if (c.write == NONE) {
-            complain("%s on device %d %s %zu bytes at %s", pretty(now.task->name).c_str(), now.device,
-                     write ? "writes" : "reads", bytes, describe(at).c_str());
-            return false;
+    if (const char *dead = first_dead(static_cast<const char *>(p), bytes)) {
+        complain("%s on device %d %s %zu bytes at %s", pretty(now.task->name).c_str(), now.device, write ? "writes" : "reads",
+                 bytes, describe(dead).c_str());
+        return false;
+    }
+    const size_t begin = size_t(static_cast<const char *>(p) - base), end = begin + bytes;
+    for (size_t g = begin / GRANULE; g * GRANULE < end; g++) {
+        const bool whole = begin <= g * GRANULE && end >= g * GRANULE + live[g];
+        if (whole && !detailed[g]) {
+            access_cell(wholes[g], base + g * GRANULE, write);
+            continue;
         }
-        if (write)
-            write_cell(c, at);
-        else
-            read_cell(c, at);
+        if (!detailed[g])
+            split_cells(g);
+        const size_t from = std::max(begin, g * GRANULE), to = std::min(end, (g + 1) * GRANULE);
+        for (size_t i = from / 4; i * 4 < to; i++)
+            access_cell(cells[i], base + std::max(from, i * 4), write);
+        if (whole && write)
+            join_cells(g, mine);
     }
     return true;
 }
 
 Touch *touches(const void *p, bool write)
 {
-    Cell &c = cells[first_cell(p)];
-    return write ? &c.wrote : &c.has_read;
+    return &within[write][size_t(static_cast<const char *>(p) - base) / 4];
 }
 
 } // namespace emu
