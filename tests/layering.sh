@@ -7,7 +7,7 @@ plan:base
 kernels:
 profile:base plan/op.h plan/cost.h
 sim:base plan profile/trace.h
-exec:base plan kernels profile/trace.h profile/clock.h
+exec:base plan kernels profile/trace.h profile/clock.h profile/collect.h profile/facts.h
 viz:plan/op.h profile
 cli:base plan kernels profile sim exec viz
 '
@@ -15,6 +15,9 @@ doors='
 cairo:viz/draw-cairo*
 pango:viz/draw-cairo*
 cblas:kernels/cpu/blas.c
+cupti:profile/collect-*
+nccl:exec/comm-nccl*
+nvtx:profile/collect-*
 '
 files() {
     find "$1" \( -name '*.[ch]' -o -name '*.cu' -o -name '*.def' \) | sort

@@ -1,0 +1,21 @@
+/* profile/facts.h -- keys of a trace's labels and facts that mean something to reports.  Numbers are decimal
+ * integers; a fact that is not known is absent, never 0. */
+#ifndef PROFILE_FACTS_H
+#define PROFILE_FACTS_H
+
+/* A label: "from events, because WHY", where CUPTI gave no times.  Absent: they are the engine's own. */
+#define LABEL_TIMES "times"
+
+/* Facts: what CUPTI recorded and what it did not (struct collect_counts). */
+#define FACT_DROPPED      "records dropped"
+#define FACT_ZERO         "records without times"
+#define FACT_INVERTED     "records that end before they start"
+#define FACT_EARLY        "kernels before their launch"
+#define FACT_UNATTRIBUTED "records of no operation"
+#define FACT_OVERHEAD_NS  "tracing overhead ns"
+
+/* A fact a bucket: how long NCCL itself expects its all-reduce to take.  printf format of the key; the
+ * argument is the bucket, a uint32_t. */
+#define FACT_NCCL_ESTIMATE_NS "nccl estimate ns of bucket %u"
+
+#endif
