@@ -58,6 +58,7 @@ static bool execute(const struct job *job, const struct options *o, const struct
     struct run run = {.plan = plan,
                       .model = job->model,
                       .warmup = warmup,
+                      .warmup_s = o->given[OPTION_WARMUP] ? 0 : job->engine->warmup_s,
                       .steps = steps,
                       .seed = option_number(o, OPTION_SEED, 1),
                       .lr = job->lr,
@@ -66,13 +67,20 @@ static bool execute(const struct job *job, const struct options *o, const struct
                       .data = option_text(o, OPTION_DATA, NULL),
                       .link_gbps = job->link_gbps,
                       .link_us = job->link_us,
+                      .untraced = o->given[OPTION_NO_TRACE],
+                      .timeout_s = option_number(o, OPTION_TIMEOUT, 60),
                       .cancel = &cancelled,
                       .progress = isatty(STDERR_FILENO) && !o->given[OPTION_QUIET] ? show_progress : NULL,
                       .user = (void *)what};
     trace_init(&out->trace);
-    bool ok = job->engine->run(&run, &out->trace, error);
-    out->there = ok && out->trace.n_steps > 0 && analyze(&out->trace, &out->analysis, error);
+    GError *failure = NULL;
+    bool ok = job->engine->run(&run, &out->trace, &failure);
+    if (!ok && out->trace.n_steps > 0)
+        trace_label(&out->trace, "partial", "%u of %u steps, then the run failed", out->trace.n_steps, steps);
+    out->there = out->trace.n_steps > 0 && analyze(&out->trace, &out->analysis, failure ? NULL : &failure);
     ok = ok && (out->there || out->trace.n_steps == 0);
+    if (failure)
+        g_propagate_error(error, failure);
     if (out->there)
         label_trace(job, shape, &out->trace);
     else
@@ -87,14 +95,15 @@ static bool calibrate(struct job *job, const struct options *o, struct attempts 
     struct shape apart = job_shape(job, OVERLAP_NONE);
     struct outcome calibration;
     uint32_t steps = MIN(option_number(o, OPTION_STEPS, 10), CALIBRATION_STEPS);
-    if (!execute(job, o, &apart, CALIBRATION_WARMUP, steps, "measuring costs", &calibration, error))
-        return false;
-    if (calibration.there) {
+    bool ok = execute(job, o, &apart, CALIBRATION_WARMUP, steps, "measuring costs", &calibration, error);
+    if (ok && calibration.there) {
+        g_free(job->rank_speed);
         job->rank_speed = g_new(double, calibration.trace.t.n_ranks);
         r->measured = trace_costs_of_fastest(&calibration.trace, job->rank_speed);
+        job->interleaved = calibration.trace.interleaved;
     }
     outcome_release(&calibration);
-    return true;
+    return ok;
 }
 
 /* What there is to compare with where no attempt is without overlap; the first iteration never overlaps. */

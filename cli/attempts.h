@@ -21,7 +21,8 @@ struct attempts {
 void attempts_catch_interrupt(void);
 bool attempts_cancelled(void);
 
-/* False with the error set; what is there by then is released with the rest.  A real run measures the
+/* False with the error set; what is there by then, the steps that a failing run was through with included, is released
+ * with the rest.  A real run measures the
  * job's rank_speed.  An interrupt leaves what is there. */
 bool attempts_make(struct attempts *, struct job *, const struct options *, GError **);
 const struct attempt *attempts_main(const struct attempts *);

@@ -15,14 +15,17 @@ enum exit_status {
 /* What main.c calls: parses, runs the command, prints the error if there is one, picks the status. */
 int cli_main(int argc, char **argv);
 
-/* One file a command.  False with the error set; *status stays EXIT_DONE or becomes EXIT_INTERRUPTED. */
+/* One file a command.  False with the error set; *status stays EXIT_DONE or becomes what says
+ * how it ended. */
 struct command {
     const char *name, *summary;
     bool (*run)(const struct options *, int *status, GError **);
     const char *operands; /* "[PLAN.json]"; NULL: none */
     unsigned least, most; /* how many */
 };
-extern const struct command command_run, command_plan, command_sweep, command_render, command_list, command_help;
+/* commands.c */
+extern const struct command command_run, command_plan, command_sweep, command_render, command_list, command_doctor,
+    command_help;
 extern const struct command *const commands[];         /* ends with NULL; the first is the default */
 const struct command *command_find(const char *name); /* NULL: there is none */
 

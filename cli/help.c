@@ -73,8 +73,8 @@ static char *option_form(const struct option_spec *spec)
 /* An option that belongs to one backend, or mode, says so. */
 static char *option_meaning(const struct option_spec *spec)
 {
-    return g_strdup_printf("%s%s%s", *spec->backends ? spec->backends : "", *spec->backends ? ": " : "",
-                           spec->help);
+    g_autofree char *owners = option_words(spec->backends, ", ");
+    return g_strdup_printf("%s%s%s", owners, *owners ? ": " : "", spec->help);
 }
 
 static void help_line(GString *out, const char *form, const char *meaning)

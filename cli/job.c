@@ -49,6 +49,12 @@ static bool pick_mode(struct job *job, const struct options *o, GError **error)
     return unknown(error, OPTION_MODE, name, names->str);
 }
 
+/* Real, and on nothing but CPU cores: what is run there is small. */
+static bool on_cores(const struct job *job)
+{
+    return job->engine->real && !job->engine->devices;
+}
+
 static bool pick_model(struct job *job, const struct options *o, GError **error)
 {
     struct model_override over = {.layers = option_number(o, OPTION_LAYERS, 0),
@@ -59,10 +65,13 @@ static bool pick_model(struct job *job, const struct options *o, GError **error)
                                   .seq = option_number(o, OPTION_SEQ_LEN, 0)};
     const char *dtype = option_text(o, OPTION_DTYPE, dtype_name(DTYPE_F32));
     over.dtype = (uint8_t)dtype_find(dtype);
-    if (over.dtype == DTYPES)
-        return unknown(error, OPTION_DTYPE, dtype, "f32, f64 or tf32");
-    job->model =
-        model_load(option_text(o, OPTION_MODEL, job->engine->real ? "mini" : "bert-base"), &over, error);
+    const unsigned foreign = !job->engine->real ? DTYPES : job->engine->devices ? DTYPE_F64 : DTYPE_TF32;
+    if (over.dtype == DTYPES || over.dtype == foreign)
+        return unknown(error, OPTION_DTYPE, dtype,
+                       foreign == DTYPES       ? "f32, f64 or tf32"
+                       : foreign == DTYPE_TF32 ? "f32 or f64 on CPU cores"
+                                               : "f32 or tf32 on GPUs");
+    job->model = model_load(option_text(o, OPTION_MODEL, on_cores(job) ? "mini" : "bert-base"), &over, error);
     return job->model;
 }
 
@@ -95,28 +104,52 @@ static bool pick_optimizer(struct job *job, const struct options *o, GError **er
     return true;
 }
 
+static uint32_t devices_of(const struct job *job)
+{
+    return job->engine->devices ? job->engine->devices() : 0;
+}
+
+/* Whether the engine's own library can reduce: it wants a device for each rank. */
+static bool has_whole(const struct job *job)
+{
+    return job->engine->algos & 1u << ALLREDUCE_WHOLE &&
+           (!job->engine->devices || job->shape.ranks <= devices_of(job));
+}
+
 /* What costs least on the busiest link: a ring goes through one card of each node, the whole through all. */
 static unsigned best_algo(const struct job *job, const struct options *o)
 {
     const struct cluster *c = job->cluster;
-    return prices_want_whole(o) || (c && c->net_cards > 1 && job->shape.ranks > c->devices) ? ALLREDUCE_WHOLE
-                                                                                            : ALLREDUCE_RING;
+    bool whole = job->engine->devices
+                     ? has_whole(job)
+                     : prices_want_whole(o) || (c && c->net_cards > 1 && job->shape.ranks > c->devices);
+    return whole ? ALLREDUCE_WHOLE : ALLREDUCE_RING;
 }
 
 static bool pick_algo(struct job *job, const struct options *o, GError **error)
 {
     const char *text = option_text(o, OPTION_ALLREDUCE, "auto");
+    const char *own = job->engine->devices ? "nccl" : allreduce_name(ALLREDUCE_WHOLE);
     g_autoptr(GString) names = g_string_new("auto");
     job->shape.algo = (uint8_t)best_algo(job, o);
-    if (!strcmp(text, "auto") || (!strcmp(text, "nccl") && prices_want_whole(o)))
+    if (!strcmp(text, "auto") || (!strcmp(text, "nccl") && !job->engine->devices && prices_want_whole(o)))
         return true;
+    if (!strcmp(text, own) && job->engine->devices && !has_whole(job)) {
+        g_set_error(error, OPTION_ERROR, 0,
+                    "--allreduce nccl: %u ranks need %u GPUs, %u visible; NCCL takes one rank a GPU: try "
+                    "--allreduce ring, "
+                    "or --ranks %u",
+                    job->shape.ranks, job->shape.ranks, devices_of(job), devices_of(job));
+        return false;
+    }
     for (unsigned algo = 0; algo < ALLREDUCES; algo++) {
-        if (!(job->engine->algos & 1u << algo))
+        if (!(job->engine->algos & 1u << algo) || (algo == ALLREDUCE_WHOLE && !has_whole(job)))
             continue;
+        const char *name = algo == ALLREDUCE_WHOLE ? own : allreduce_name(algo);
         job->shape.algo = (uint8_t)algo;
-        if (!strcmp(text, allreduce_name(algo)))
+        if (!strcmp(text, name))
             return true;
-        g_string_append_printf(names, ", %s", allreduce_name(algo));
+        g_string_append_printf(names, ", %s", name);
     }
     return unknown(error, OPTION_ALLREDUCE, text, names->str);
 }
@@ -166,22 +199,28 @@ static bool check_shapes(const struct job *job, GError **error)
     return true;
 }
 
-/* Defaults of design: two to four ranks on CPU cores, four simulated; 4 samples a rank on CPU, else 32. */
+/* Two to four on CPU cores, four simulated, as many as there are GPUs, or two that share one. */
+static uint32_t default_ranks(const struct job *job)
+{
+    if (job->mode == &mode_single)
+        return 1;
+    if (job->engine->devices)
+        return MAX(2, devices_of(job));
+    return job->engine->real ? CLAMP(g_get_num_processors() / 2, 2, 4)
+                             : MIN(4, job->cluster->nodes * job->cluster->devices);
+}
+
 static bool pick_shape(struct job *job, const struct options *o, GError **error)
 {
-    bool real = job->engine->real, alone = job->mode == &mode_single;
-    uint32_t ranks = alone  ? 1
-                     : real ? CLAMP(g_get_num_processors() / 2, 2, 4)
-                            : MIN(4, job->cluster->nodes * job->cluster->devices);
     struct shape *s = &job->shape;
     s->model = job->model;
-    s->ranks = option_number(o, OPTION_RANKS, ranks);
-    s->batch = option_number(o, OPTION_BATCH, (double)s->ranks * (real ? 4 : 32));
+    s->ranks = option_number(o, OPTION_RANKS, default_ranks(job));
+    s->batch = option_number(o, OPTION_BATCH, (double)s->ranks * (on_cores(job) ? 4 : 32));
     s->bucket_bytes = mib(o, OPTION_BUCKET_MB, BUCKET_BYTES_DEFAULT);
     s->first_bucket_bytes =
         mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
     s->accumulate = option_number(o, OPTION_ACCUMULATE, 1);
-    s->devices = option_number(o, OPTION_DEVICES, 0);
+    s->devices = job->engine->devices ? devices_of(job) : option_number(o, OPTION_DEVICES, 0);
     s->bucket_view = o->given[OPTION_GRADIENT_AS_BUCKET_VIEW];
     s->first_iteration = o->given[OPTION_FIRST_ITERATION];
     if (s->first_iteration && o->given[OPTION_OVERLAP]) {
@@ -194,13 +233,41 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
            check_shapes(job, error);
 }
 
+bool job_shares_devices(const struct job *job)
+{
+    const struct tables *t = job->given ? &job->given->t : NULL;
+    if (!job->engine->devices)
+        return false;
+    for (uint32_t i = 0; t && i < t->n_lanes; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (t->lanes[i].device == t->lanes[j].device && t->lanes[i].rank != t->lanes[j].rank)
+                return true;
+    return !t && job->shape.ranks > devices_of(job);
+}
+
+/* Memory is made to look like a network; between GPUs there is one. */
+static bool pick_link(struct job *job, const struct options *o, GError **error)
+{
+    if (!job->engine->real)
+        return true;
+    if (on_cores(job))
+        return option_link(o, "10,20", &job->link_gbps, &job->link_us, error);
+    if (job_shares_devices(job))
+        return option_link(o, "200,5", &job->link_gbps, &job->link_us, error);
+    if (!o->given[OPTION_LINK])
+        return true;
+    g_set_error(
+        error, OPTION_ERROR, 0,
+        "--%s: %u ranks have a GPU each, whose links are real; give more --%s than GPUs, or leave it out",
+        option_name(OPTION_LINK), job->shape.ranks, option_name(OPTION_RANKS));
+    return false;
+}
+
 /* Once: the shape wants it before the prices do. */
 static bool pick_machine(struct job *job, const struct options *o, GError **error)
 {
-    if (job->cluster)
+    if (job->cluster || job->engine->real)
         return true;
-    if (job->engine->real)
-        return option_link(o, &job->link_gbps, &job->link_us, error);
     job->cluster = cluster_load(option_text(o, OPTION_CLUSTER, "a100x4"), error);
     if (job->cluster && job->cluster->nodes > 1)
         job->shape.node_devices = job->cluster->devices;
@@ -212,7 +279,7 @@ bool job_pick_prices(struct job *job, const struct options *o, GError **error)
     if (!pick_machine(job, o, error))
         return false;
     if (job->engine->real)
-        return true;
+        return pick_link(job, o, error);
     bool good = prices_open(&job->prices, o, job->cluster, error);
     job->costs = job->prices.model;
     job->sharing.cluster = job->cluster;

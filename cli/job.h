@@ -22,9 +22,10 @@ struct job {
     struct prices prices;           /* engine sim only */
     const struct cost_model *costs; /* theirs; NULL: a real engine */
     struct sharing sharing;         /* engine sim only; of the cluster */
-    double *rank_speed;             /* engine cpu: as measured (trace_costs_of_fastest); NULL: not yet */
-    double link_gbps, link_us;      /* engine cpu only */
+    double *rank_speed;             /* real engines: as measured (trace_costs_of_fastest); NULL: not yet */
+    double link_gbps, link_us;      /* real engines: pace of transfers in memory; 0 and 0: none */
     double lr, momentum, clip_norm; /* as in struct run */
+    bool interleaved;               /* ranks take turns on the devices, as measured */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */
 };
 
@@ -35,6 +36,9 @@ struct shape job_shape(const struct job *, unsigned overlap);
  */
 bool job_open(struct job *, const struct options *, GError **);
 void job_release(struct job *);
+
+/* Whether ranks have less than a GPU each. */
+bool job_shares_devices(const struct job *);
 
 /* Parts of job_open that do not ask for a shape. */
 bool job_pick_engine(struct job *, const struct options *, GError **);

@@ -3,22 +3,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "config.h"
 #include "plan/engine.h"
-
-const struct command *const commands[] = {
-    &command_run, &command_plan, &command_sweep, &command_render, &command_list, &command_help, NULL};
-
-const struct command *command_find(const char *name)
-{
-    for (unsigned i = 0; commands[i]; i++)
-        if (!strcmp(commands[i]->name, name))
-            return commands[i];
-    return NULL;
-}
 
 #define CONTROLS                                                                                             \
     "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19"   \
@@ -66,6 +56,10 @@ int cli_main(int argc, char **argv)
     g_strdelimit(error->message, CONTROLS, '?'); /* what came from outside may not steer the terminal */
     fprintf(stderr, "parprof: %s\n", error->message);
     status = status_of(error);
+    if (error->domain == ENGINE_ERROR && error->code == ENGINE_ERROR_STUCK) {
+        fflush(NULL);
+        _exit(status); /* what hangs would hang the libraries' own end, too */
+    }
     g_error_free(error);
     return status;
 }

@@ -262,19 +262,27 @@ void options_copy(struct options *to, const struct options *from)
     }
 }
 
+char *option_words(const char *list, const char *between)
+{
+    g_auto(GStrv) words = g_strsplit(list, " ", -1);
+    return g_strjoinv(between, words);
+}
+
 bool options_check(const struct options *o, const char *mode, const char *backend, GError **error)
 {
     for (unsigned i = 0; i < N_OPTIONS; i++) {
         if (!o->given[i])
             continue;
         if (!option_listed(option_specs[i].modes, mode)) {
-            usage(error, "--%s belongs to --mode %s, not to %s: leave it out", option_specs[i].name,
-                  option_specs[i].modes, mode);
+            g_autofree char *owners = option_words(option_specs[i].modes, " or ");
+            usage(error, "--%s belongs to --mode %s, not to %s: leave it out", option_specs[i].name, owners,
+                  mode);
             return false;
         }
         if (backend && !option_listed(option_specs[i].backends, backend)) {
+            g_autofree char *owners = option_words(option_specs[i].backends, " or ");
             usage(error, "--%s belongs to --backend %s, not to %s: leave it out or say --backend %s",
-                  option_specs[i].name, option_specs[i].backends, backend, option_specs[i].backends);
+                  option_specs[i].name, owners, backend, owners);
             return false;
         }
     }
@@ -296,9 +304,9 @@ const char *option_name(enum option_id id)
     return option_specs[id].name;
 }
 
-bool option_link(const struct options *o, double *gbps, double *us, GError **error)
+bool option_link(const struct options *o, const char *fallback, double *gbps, double *us, GError **error)
 {
-    const char *text = option_text(o, OPTION_LINK, "10,20");
+    const char *text = option_text(o, OPTION_LINK, fallback);
     char *comma, *end;
     *gbps = *us = 0;
     if (!strcmp(text, "none"))

@@ -42,6 +42,8 @@ extern const struct option_section option_sections[]; /* ends with first == N_OP
 
 /* Whether a space-separated list of the table has a word; an empty list has every word. */
 bool option_listed(const char *list, const char *word);
+/* The words of such a list with something else than spaces between them.  g_free */
+char *option_words(const char *list, const char *between);
 
 union option_value {
     const char *text; /* owned by struct options */
@@ -77,7 +79,7 @@ double option_number(const struct options *, enum option_id, double fallback);
 const char *option_name(enum option_id); /* "bucket-mb" */
 
 /* "GBPS,US" or "none" (0 and 0).  The error says the form. */
-bool option_link(const struct options *, double *gbps, double *us, GError **);
+bool option_link(const struct options *, const char *fallback, double *gbps, double *us, GError **);
 
 #define OPTION_ERROR (option_error_quark())
 GQuark option_error_quark(void);

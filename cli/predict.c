@@ -72,7 +72,10 @@ static bool prepare(const struct job *job, const struct shape *shape, const stru
     *f = (struct forecast){.job = job, .sharing = job->sharing};
     if (!(f->plan = job_plan(job, shape, &f->own, error)))
         return false;
-    if (job->engine->real)
+    if (job->engine->devices)
+        f->sharing =
+            (struct sharing){.devices = job->interleaved, .beside = job->link_gbps > 0 || job->link_us > 0};
+    else if (job->engine->real)
         share_cpus(job, f);
     f->run = (struct run){
         .plan = f->plan, .model = job->model, .costs = costs, .sharing = &f->sharing, .steps = 1};

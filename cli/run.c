@@ -107,10 +107,9 @@ static bool run_job(const struct options *o, int *status, GError **error)
          attempts_make(&attempts, &job, o, error);
     if (ok && attempts_cancelled())
         *status = EXIT_INTERRUPTED;
-    if (ok && attempts.n) {
-        job.shape.overlap =
-            attempts_main(&attempts)->overlap; /* an interrupt may have kept the last from running */
-        ok = conclude(&job, o, &files, &attempts, error);
+    if (attempts.n) {
+        job.shape.overlap = attempts_main(&attempts)->overlap; /* the last may have been kept from running */
+        ok = conclude(&job, o, &files, &attempts, ok ? error : NULL) && ok;
     } else if (ok) {
         fputs("parprof: interrupted before the first measured step: nothing to report\n", stderr);
     }

@@ -102,9 +102,17 @@ static void head_ranks(const struct job *job, const struct options *o, const str
     uint32_t ranks = job->shape.ranks;
     const char *threads = trace_label_value(trace, "threads");
     g_string_append(out, "parprof: ");
+    if (job->engine->devices) {
+        const char *gpus = trace_label_value(trace, "gpus");
+        g_string_append_printf(out, "running on %s\n", gpus ? gpus : "GPUs");
+        return;
+    }
     if (job->engine->real) {
-        g_string_append_printf(out, "%srunning on CPU: %s\n",
-                               o->given[OPTION_BACKEND] ? "" : "no GPU backend in this build, ", threads);
+        /* What to do about it comes after a semicolon; here the program has done something about it. */
+        if (!o->given[OPTION_BACKEND] && job->why_not_first)
+            g_string_append_printf(out, "no GPU (%.*s), ", (int)strcspn(job->why_not_first, ";"),
+                                   job->why_not_first);
+        g_string_append_printf(out, "running on CPU: %s\n", threads);
         return;
     }
     if (job->why_not_first)
@@ -183,7 +191,7 @@ static void head_costs(const struct job *job, GString *out)
 /* What the simulator was told of ops that disturb each other. */
 static void head_shared(const struct trace *trace, GString *out)
 {
-    static const char *const keys[] = {"interference", "sharing"};
+    static const char *const keys[] = {"interference", "sharing", "times", "partial"};
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
         if (trace_label_value(trace, keys[i]))
             g_string_append_printf(out, "%s: %s\n", keys[i], trace_label_value(trace, keys[i]));
@@ -199,9 +207,15 @@ void summary_head(const struct job *job, const struct options *o, const struct t
     if (!job->engine->real) {
         head_costs(job, out);
         head_shared(trace, out);
-    } else if (job->shape.ranks > 1 && job->link_gbps > 0)
+        return;
+    }
+    head_shared(trace, out);
+    if (job->shape.ranks == 1 || (job->engine->devices && !job_shares_devices(job)))
+        return;
+    if (job->link_gbps > 0 || job->link_us > 0)
         g_string_append_printf(out, "link paced to %g Gb/s, %g µs (--link none: raw memory)\n",
                                job->link_gbps, job->link_us);
-    else if (job->shape.ranks > 1)
-        g_string_append(out, "link: raw memory of this machine\n");
+    else
+        g_string_append_printf(out, "link: raw memory of this %s\n",
+                               job->engine->devices ? "GPU" : "machine");
 }

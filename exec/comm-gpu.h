@@ -1,7 +1,9 @@
 /* exec/comm-gpu.h -- gangs between ranks on GPUs: NCCL where each has its own, our own copies otherwise.
  *
- * Every rank issues from its own thread, in the plan's sealed order.  A call queues the member's work on the stream of its
- * lane and returns; it may wait on the host for the peers' calls, never for a device.
+ * Every rank issues from its own thread, in the plan's sealed order, with its device current.  A call queues
+ * the member's work on the stream of its lane and returns; it may wait on the host for the peers' calls,
+ * never for a device.  Open, check and close come from one thread while no rank issues, and leave the current
+ * device as it was.  Nothing is allocated between check and close.
  */
 #ifndef EXEC_COMM_GPU_H
 #define EXEC_COMM_GPU_H
@@ -11,33 +13,56 @@
 #include "kernels/cuda.h"
 #include "plan/engine.h"
 
-/* What a gang's member runs on.  Streams are by lane. */
+/* What a gang's member runs on. */
 struct comm_gpu_spec {
     const struct plan *plan;
-    struct k_cuda_stream *const *streams;
-    const uint32_t *device;    /* by rank */
-    double gbps, us;           /* pace of own copies; 0 and 0: none */
-    atomic_int *stop;          /* becomes nonzero when everything is to be dropped */
+    struct k_cuda_stream *const *streams; /* by lane; of lanes without gangs unused */
+    const uint32_t *device;               /* by rank: number of its GPU */
+    double gbps, us;                      /* pace of own copies, as comm.h; 0 and 0: none */
+    atomic_int *stop;                     /* becomes nonzero when everything is to be dropped */
 };
 
-/* comm-p2p.c: EXCHANGE, EXCHANGE_ADD, SEND, RECV, RECV_ADD, BROADCAST by copies, adds and events. */
+/* comm-p2p.c: EXCHANGE, EXCHANGE_ADD, SEND, RECV, RECV_ADD, BROADCAST by copies, adds and events, whatever
+ * devices the ranks are on.  A gang starts when its last member has come to it and ends together. */
 struct comm_p2p;
+/* Gangs of other kinds, which are NCCL's, are left alone.  Refuses what it cannot run.  The spec is copied,
+ * not what it points to. */
 struct comm_p2p *comm_p2p_open(const struct comm_gpu_spec *, GError **);
-/* mem as the op's accesses.  False with the error set, or, when stopped, without. */
-bool comm_p2p_gang(struct comm_p2p *, uint32_t op, uint32_t step, void *const *mem, GError **);
-bool comm_p2p_check(struct comm_p2p *, GError **); /* before the first step: every pair of devices copies right */
-void comm_p2p_abort(struct comm_p2p *);            /* wakes whoever waits for a peer; after *stop is set */
-void comm_p2p_close(struct comm_p2p *);            /* NULL is legal */
+/* mem as the op's accesses.  False with the error set (then the caller stops everybody), or, when stopped,
+ * without. */
+bool comm_p2p_gang(struct comm_p2p *, uint32_t op, void *const *mem, GError **);
+/* Before the first step: from each device to each, itself too, known numbers are copied and added, and
+ * compared.  This also makes every pair's first copy happen before a step needs it. */
+bool comm_p2p_check(struct comm_p2p *, GError **);
+void comm_p2p_abort(
+    struct comm_p2p *); /* wakes whoever waits for a peer; after *stop is set; from any thread */
+void comm_p2p_close(struct comm_p2p *); /* NULL is legal; the streams have come to rest */
 
-/* comm-nccl.c: ALLREDUCE and BROADCAST, one communicator a comm lane. */
+/* comm-nccl.c: ALLREDUCE, and BROADCAST in a plan that has ALLREDUCE: one communicator for each comm lane
+ * that a rank has. */
 struct comm_nccl;
-bool comm_nccl_probe(char **version, GError **); /* "NCCL 2.28.9"; g_free */
-struct comm_nccl *comm_nccl_open(const struct comm_gpu_spec *, GError **); /* refuses two ranks on one GPU */
+char *comm_nccl_version(GError **); /* "2.28.9", of the library that is there; g_free; needs no driver */
+/* Whether NCCL can join ranks on these devices: one each.  ENGINE_ERROR_UNAVAILABLE; calls nothing of NCCL.
+ */
+bool comm_nccl_allows(const uint32_t *device, uint32_t n_ranks, GError **);
+struct comm_nccl *comm_nccl_open(const struct comm_gpu_spec *, GError **);
+/* As comm_p2p_gang. */
 bool comm_nccl_gang(struct comm_nccl *, uint32_t op, void *const *mem, GError **);
-bool comm_nccl_check(struct comm_nccl *, GError **); /* one all-reduce of known numbers */
-bool comm_nccl_poll(struct comm_nccl *, GError **);  /* false: a communicator has failed; from the walker's thread */
-int64_t comm_nccl_estimate_ns(struct comm_nccl *, uint64_t bytes); /* NCCL's own of an all-reduce; -1: it does not say */
-void comm_nccl_abort(struct comm_nccl *);
-void comm_nccl_close(struct comm_nccl *);
+/* Before the first step: an all-reduce of every size that the plan has, the largest of known numbers,
+ * compared.  What NCCL connects and loads for a size, it does here. */
+bool comm_nccl_check(struct comm_nccl *, GError **);
+bool comm_nccl_poll(struct comm_nccl *,
+                    GError **); /* false: a communicator has failed; from the walker's thread */
+/* After check: NCCL's own estimate of each bucket's all-reduce becomes a fact of the trace, where it gives
+ * one. */
+struct trace;
+void comm_nccl_facts(const struct comm_nccl *, struct trace *);
+/* After *stop is set: makes the devices drop what waits in collectives.  False: a rank's thread does not come
+ * back from a call of NCCL, and the process must end at once. */
+bool comm_nccl_abort(struct comm_nccl *);
+void comm_nccl_close(
+    struct comm_nccl *); /* NULL is legal; the streams have come to rest, or it was aborted */
+/* For doctor: an all-reduce of known numbers over devices 0 .. n-1. */
+bool comm_nccl_try(uint32_t n_devices, GError **);
 
 #endif

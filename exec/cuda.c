@@ -27,7 +27,8 @@ static const struct cuda_module *open_at(const char *path, GError **error)
     const struct cuda_module *found = open ? open(&host) : NULL;
     if (!open)
         g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
-                    "cannot open the CUDA module: %s; install the CUDA 13 runtime, cuBLAS, CUPTI and NCCL, or name their "
+                    "cannot open the CUDA module: %s; install the CUDA 13 runtime, cuBLAS, CUPTI and NCCL, "
+                    "or name their "
                     "folders in LD_LIBRARY_PATH",
                     dlerror());
     else if (!found || found->abi != CUDA_MODULE_ABI) {
@@ -52,8 +53,9 @@ static const struct cuda_module *search(GError **error)
         if (g_file_test(path, G_FILE_TEST_EXISTS))
             return open_at(path, error);
     }
-    g_set_error_literal(error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
-                        "this build has no CUDA module; configure --with-cuda where the CUDA toolkit is installed");
+    g_set_error_literal(
+        error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
+        "this build has no CUDA module; configure --with-cuda where the CUDA toolkit is installed");
     return NULL;
 }
 
@@ -78,8 +80,9 @@ static bool has_driver(GError **error)
     static bool found;
     found = found || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!found)
-        g_set_error_literal(error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
-                            "no NVIDIA driver here: there is no libcuda.so.1; --backend cpu and sim need none");
+        g_set_error_literal(
+            error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
+            "no NVIDIA driver here, there is no libcuda.so.1; install it, or use --backend cpu or sim");
     return found;
 }
 
@@ -117,6 +120,8 @@ static bool run_plan(const struct run *run, struct trace *trace, GError **error)
     }
     cuda->describe(run, trace);
     bool ok = walk_run(run, cuda->backend, trace, &stuck, error);
+    if (!stuck)
+        cuda->conclude(run, trace);
     if (!ok && stuck && error && *error)
         (*error)->code = ENGINE_ERROR_STUCK;
     return ok;

@@ -28,7 +28,7 @@ enum cuda_health { CUDA_GOOD, CUDA_BAD, CUDA_UNTRIED };
 
 struct cuda_module {
     uint32_t abi;
-    const char *built; /* "CUDA 13.0, sm_75 sm_80 ..." */
+    const char *built; /* "code for sm_75 sm_80 ..." */
     /* Whether a run is possible; the error is the first layer that is missing and what to do.  From one thread. */
     bool (*probe)(GError **);
     uint32_t (*devices)(void); /* that are visible; 0 unless the probe succeeded */
@@ -36,8 +36,9 @@ struct cuda_module {
     bool (*check)(const struct plan *, GError **);
     /* Every layer of the stack, from the libraries to a kernel that CUPTI records and an all-reduce of NCCL. */
     void (*examine)(void (*say)(void *user, const char *layer, enum cuda_health, const char *text), void *user);
-    /* Labels for captions and facts about the machine, before a run. */
+    /* Labels for captions and facts about the machine, before a run; and what became of clocks and temperatures, after it. */
     void (*describe)(const struct run *, struct trace *);
+    void (*conclude)(const struct run *, struct trace *);
     const struct backend_ops *backend;
 };
 

@@ -2,7 +2,10 @@
 
 #include <string.h>
 
+#include "profile/clock.h"
 #include "profile/trace.h"
+
+#define WARMUP_MAX 1000
 
 /* The plan as calls on lanes, compiled once. */
 struct schedule {
@@ -12,7 +15,7 @@ struct schedule {
 };
 
 struct walk {
-    const struct run *run;
+    struct run run; /* as given, but for warm-up steps that are added */
     const struct plan *plan;
     const struct backend_ops *ops;
     void *backend;
@@ -165,7 +168,7 @@ static void collect_step(struct walk *w, uint32_t measured, const struct timing 
  * cancelled. */
 static bool settle_step(struct walk *w, uint32_t step, GError **error)
 {
-    const struct run *run = w->run;
+    const struct run *run = &w->run;
     for (uint32_t i = 0; i < w->plan->t.n_lanes; i++) {
         uint32_t last = w->schedule.last[i];
         if (last != OP_NONE && !w->ops->reach(w->backend, last, step, error))
@@ -183,7 +186,7 @@ static bool settle_step(struct walk *w, uint32_t step, GError **error)
 
 static bool observe(struct walk *w, uint32_t step, GError **error)
 {
-    const struct run *run = w->run;
+    const struct run *run = &w->run;
     if (!w->ops->sync(w->backend, error))
         return false;
     bool measured = step >= run->warmup;
@@ -195,8 +198,8 @@ static bool observe(struct walk *w, uint32_t step, GError **error)
 /* Issues [from, to) one step ahead of what is settled, and settles all of it. */
 static bool walk_steps(struct walk *w, uint32_t from, uint32_t to, GError **error)
 {
-    bool at_rest = w->run->observe != NULL;
-    for (uint32_t step = from; step < to && !cancelled(w->run); step++) {
+    bool at_rest = w->run.observe != NULL;
+    for (uint32_t step = from; step < to && !cancelled(&w->run); step++) {
         if (!issue_step(w, step, error))
             return false;
         if (!at_rest && step > from && !settle_step(w, step - 1, error))
@@ -204,21 +207,40 @@ static bool walk_steps(struct walk *w, uint32_t from, uint32_t to, GError **erro
         if (at_rest && !(settle_step(w, step, error) && observe(w, step, error)))
             return false;
     }
-    if (!at_rest && to > from && !cancelled(w->run))
+    if (!at_rest && to > from && !cancelled(&w->run))
         return settle_step(w, to - 1, error);
     return true;
 }
 
+/* As many more, by what the first ones took, as fill the time that is asked for. */
+static uint32_t missing_warmup(const struct walk *w, int64_t passed_ns)
+{
+    const double wanted_ns = w->run.warmup_s * 1e9, a_step_ns = MAX(1, (double)passed_ns / w->run.warmup);
+    return w->run.warmup && passed_ns < wanted_ns
+               ? (uint32_t)MIN((wanted_ns - passed_ns) / a_step_ns, WARMUP_MAX)
+               : 0;
+}
+
+static bool warm_up(struct walk *w, GError **error)
+{
+    int64_t began_ns = clock_ns();
+    uint32_t first = w->run.warmup;
+    if (!walk_steps(w, 0, first, error))
+        return false;
+    w->run.warmup += missing_warmup(w, clock_ns() - began_ns);
+    return walk_steps(w, first, w->run.warmup, error);
+}
+
 static bool walk_all(struct walk *w, GError **error)
 {
-    uint32_t warmup = w->run->warmup;
-    if (!walk_steps(w, 0, warmup, error))
+    if (!warm_up(w, error))
         return false;
-    if (warmup && !cancelled(w->run) &&
+    uint32_t warmup = w->run.warmup;
+    if (warmup && !cancelled(&w->run) &&
         !(w->ops->sync(w->backend, error) && w->ops->reset(w->backend, error)))
         return false;
-    return walk_steps(w, warmup, warmup + w->run->steps, error) &&
-           (cancelled(w->run) || w->ops->sync(w->backend, error));
+    return walk_steps(w, warmup, warmup + w->run.steps, error) &&
+           (cancelled(&w->run) || w->ops->sync(w->backend, error));
 }
 
 /* Keeps the steps that are over where the backend knows their times only now. */
@@ -226,11 +248,11 @@ static bool gather_steps(struct walk *w, GError **error)
 {
     if (!w->ops->gather)
         return true;
-    for (uint32_t step = w->run->warmup; step < w->settled; step++) {
+    for (uint32_t step = w->run.warmup; step < w->settled; step++) {
         size_t first_row = w->trace->n_ops;
         if (!w->ops->gather(w->backend, step, &w->timing[0], first_row, w->trace, error))
             return false;
-        collect_step(w, step - w->run->warmup, &w->timing[0]);
+        collect_step(w, step - w->run.warmup, &w->timing[0]);
     }
     return true;
 }
@@ -256,10 +278,10 @@ static void begin_trace(struct walk *w)
     const struct plan *plan = w->plan;
     struct trace *trace = w->trace;
     trace_adopt(trace, &plan->t, plan->n_costs, plan->costs);
-    trace_reserve(trace, (size_t)w->run->steps * plan->n_ops);
+    trace_reserve(trace, (size_t)w->run.steps * plan->n_ops);
     w->loss_share = loss_shares(plan);
     if (w->loss_share)
-        trace->loss = g_new0(double, w->run->steps);
+        trace->loss = g_new0(double, w->run.steps);
     uint64_t *bytes = g_new(uint64_t, (size_t)plan->t.n_ranks * VALUE_CLASSES);
     plan_memory(plan, bytes, NULL);
     trace_memory(trace, VALUE_CLASSES, value_class_name, bytes);
@@ -322,7 +344,7 @@ static void measure_memory(struct walk *w)
 
 static void end_trace(struct walk *w)
 {
-    w->trace->cancelled = cancelled(w->run);
+    w->trace->cancelled = cancelled(&w->run);
     if (!w->trace->cancelled) {
         hash_weights(w);
         if (w->ops->touched)
@@ -357,8 +379,8 @@ static void release(struct walk *w)
 bool walk_run(const struct run *run, const struct backend_ops *ops, struct trace *trace, bool *stuck,
               GError **error)
 {
-    struct walk w = {.run = run, .plan = run->plan, .ops = ops, .trace = trace};
-    bool ok = ops->open(run, &w.backend, error);
+    struct walk w = {.run = *run, .plan = run->plan, .ops = ops, .trace = trace};
+    bool ok = ops->open(&w.run, &w.backend, error);
     if (ok) {
         compile(run->plan, &w.schedule);
         init_timing(&w.timing[0], run->plan->n_ops);
@@ -367,8 +389,10 @@ bool walk_run(const struct run *run, const struct backend_ops *ops, struct trace
         begin_trace(&w);
         ok = walk_all(&w, error);
         ok = gather_steps(&w, ok ? error : NULL) && ok;
-        if (ok)
+        if (ok) {
             end_trace(&w);
+            ok = cancelled(run) || ops->sync(w.backend, error); /* what cell met */
+        }
         trace_finish(trace);
     }
     if (stuck)

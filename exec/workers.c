@@ -258,6 +258,28 @@ enum workers_outcome workers_drain(struct workers *all, const volatile int *canc
     return outcome(all, done, cancel, error);
 }
 
+bool workers_idle(struct workers *all)
+{
+    bool idle = true;
+    for (uint32_t i = 0; i < all->spec.n_lanes && idle; i++) {
+        struct worker *w = &all->workers[i];
+        pthread_mutex_lock(&w->board->lock);
+        idle = w->finished == w->taken && (w->taken == w->given || stopped(all));
+        pthread_mutex_unlock(&w->board->lock);
+    }
+    return idle;
+}
+
+bool workers_failed(struct workers *all, GError **error)
+{
+    pthread_mutex_lock(&all->failure_lock);
+    bool failed = all->failure != NULL;
+    if (failed)
+        g_propagate_error(error, g_error_copy(all->failure));
+    pthread_mutex_unlock(&all->failure_lock);
+    return failed;
+}
+
 void workers_abort(struct workers *all)
 {
     atomic_store(all->spec.stop, 1);
@@ -270,13 +292,18 @@ void workers_abort(struct workers *all)
     }
 }
 
+static size_t stack_bytes(const struct workers_spec *spec)
+{
+    return spec->stack_bytes ? spec->stack_bytes : STACK_BYTES;
+}
+
 /* Signals are for the caller's thread. */
 static int create(struct worker *w)
 {
     sigset_t all_signals, before;
     pthread_attr_t attr;
     pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_attr_setstacksize(&attr, stack_bytes(&w->all->spec));
     if (w->cpu >= 0) {
         size_t size = CPU_ALLOC_SIZE(w->cpu + 1);
         cpu_set_t *mask = CPU_ALLOC(w->cpu + 1);
@@ -347,8 +374,8 @@ uint64_t workers_bytes(const struct workers_spec *spec)
     uint64_t bytes = sizeof(struct workers) + spec->n_ranks * sizeof(struct board);
     bytes += spec->n_events * (uint64_t)(sizeof(struct event) + sizeof(uint32_t));
     for (uint32_t i = 0; i < spec->n_lanes; i++)
-        bytes +=
-            STACK_BYTES + sizeof(struct worker) + spec->lanes[i].capacity * (uint64_t)sizeof(struct entry);
+        bytes += stack_bytes(spec) + sizeof(struct worker) +
+                 spec->lanes[i].capacity * (uint64_t)sizeof(struct entry);
     return bytes;
 }
 

@@ -18,6 +18,7 @@ struct timing;
 struct job {
     uint32_t what, id, step;
     const struct timing *timing;
+    uint32_t lane; /* where one thread serves several */
 };
 
 struct worker_spec {
@@ -30,6 +31,7 @@ struct workers_spec {
     uint32_t n_lanes, n_ranks, n_events;
     const struct worker_spec *lanes;
     const uint32_t *event_lane; /* the lane that records it */
+    size_t stack_bytes;         /* of each thread; 0: 1 MiB */
     atomic_int *stop;           /* becomes nonzero when everything is to be dropped */
     /* Runs a job on its lane's thread.  ready_ns: when the lane was free and what it waited for was complete,
      * by the times that jobs report; *end_ns: when this one ended, set also on failure.  False: failed with
@@ -53,6 +55,10 @@ enum workers_outcome { WORKERS_DONE, WORKERS_CANCELLED, WORKERS_FAILED };
 enum workers_outcome workers_reach(struct workers *, uint32_t event, uint32_t step,
                                    const volatile int *cancel, GError **);
 enum workers_outcome workers_drain(struct workers *, const volatile int *cancel, GError **);
+
+/* At a glance: no thread runs a job, and unless all was aborted none has one left. */
+bool workers_idle(struct workers *);
+bool workers_failed(struct workers *, GError **); /* a job did; with its error, the first one */
 
 void workers_abort(struct workers *); /* sets *stop and wakes everyone; from any thread */
 void workers_close(struct workers *); /* aborts what is left, joins the threads; NULL is legal */

@@ -3,7 +3,7 @@
  * k_cuda_f32 is the table of kernels.h: its `stream` is a struct k_cuda_stream, its pointers are memory of that stream's
  * device, except that `src` of sum is an array of the caller.  Calls return at once; a result is there when the stream has
  * come past them.  Own kernels and cuBLAS; nothing is allocated and nothing loaded after k_cuda_open and k_cuda_load.
- * Sums over rows are deterministic: the same inputs give the same bits.
+ * Sums over rows are deterministic: the same inputs give the same bits.  sum takes at most K_CUDA_MEMBERS members.
  */
 #ifndef KERNELS_CUDA_H
 #define KERNELS_CUDA_H
@@ -13,6 +13,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+enum { K_CUDA_MEMBERS = 256 };
 
 /* A CUDA stream with what kernels need beside it: a cuBLAS handle with its own workspace, scratch for sums. */
 struct k_cuda_stream;

@@ -10,5 +10,7 @@ libkernels_a_SOURCES = %D%/kernels.h \
 	%D%/cpu/fast-attention.c %D%/cpu/fast-dropout.c %D%/cpu/fast-embed.c %D%/cpu/fast-loss.c %D%/cpu/fast-norm.c \
 	%D%/cpu/fast-optim.c %D%/cpu/ref-optim.h
 # The GPU's, compiled by nvcc into parprof-cuda.so.
-CUDA_KERNELS = %D%/cuda/elementwise.cu %D%/cuda/stream.cu
-EXTRA_DIST += %D%/cuda.h %D%/cuda/launch.h
+CUDA_KERNELS = %D%/cuda/activation.cu %D%/cuda/attention.cu %D%/cuda/bias.cu %D%/cuda/elementwise.cu %D%/cuda/embedding.cu \
+	%D%/cuda/loss.cu %D%/cuda/norm.cu %D%/cuda/optimizer.cu %D%/cuda/product.cu %D%/cuda/stream.cu
+EXTRA_DIST += %D%/cuda.h %D%/cuda/clock.h %D%/cuda/columns.h %D%/cuda/device.h %D%/cuda/launch.h %D%/cuda/product.h \
+	%D%/cuda/table.h

@@ -16,6 +16,7 @@ struct run {
     const struct cost_model *costs; /* sim only */
     const struct sharing *sharing;  /* sim only; NULL: nothing is shared */
     uint32_t warmup, steps;
+    double warmup_s;                /* warm-up steps go on for at least so long; 0: no more than `warmup` */
     uint64_t seed;
     double lr, momentum; /* Adam: betas 0.9 and 0.999, epsilon 1e-8, as PyTorch */
     double clip_norm;    /* 0: not clipped */
@@ -45,7 +46,7 @@ struct engine {
     bool (*probe)(GError **); /* available here?  The error is the reason why not */
     uint32_t (*devices)(void); /* that ranks can be put on; NULL: they need none */
     uint32_t algos;           /* bit set of enum allreduce that it runs; whole needs a device for each rank */
-    double warmup_s;          /* at least so long; 0: any number of steps will do */
+    double warmup_s;          /* how long it takes to come up to speed: for struct run */
     /* Bytes that running will allocate, beside the arenas of plan_place. */
     uint64_t (*extra_bytes)(const struct plan *, const struct model *);
     /* Fills an initialised trace.  Cancelled: true, with the whole steps so far (maybe none) and

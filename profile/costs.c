@@ -79,12 +79,31 @@ static double *find_slowness(const struct trace *trace)
     return own_ns;
 }
 
+/* By how many the device of each lane was shared, in turns. */
+static double *count_sharers(const struct trace *trace)
+{
+    const struct tables *t = &trace->t;
+    double *sharers = g_new(double, t->n_lanes);
+    for (uint32_t i = 0; i < t->n_lanes; i++) {
+        g_autofree bool *seen = g_new0(bool, t->n_ranks);
+        sharers[i] = 0;
+        for (uint32_t j = 0; j < t->n_lanes; j++)
+            if (t->lanes[j].device == t->lanes[i].device && !seen[t->lanes[j].rank]) {
+                seen[t->lanes[j].rank] = true;
+                sharers[i]++;
+            }
+        sharers[i] = trace->interleaved ? sharers[i] : 1;
+    }
+    return sharers;
+}
+
 /* speed NULL: costs as they were. */
 static struct cost_table *make_table(const struct trace *trace, const double *speed)
 {
     struct cost_table *table = cost_table_new();
     int64_t *alone_ns = list_durations(trace);
     struct mean *means = g_new0(struct mean, trace->n_costs);
+    g_autofree double *sharers = count_sharers(trace);
     for (size_t i = 0; i < trace->n_ops; i++) {
         const struct trace_op *op = &trace->ops[i];
         if (i > 0 && op->tag.step != op[-1].tag.step)
@@ -92,6 +111,8 @@ static struct cost_table *make_table(const struct trace *trace, const double *sp
         if (op->cost >= trace->n_costs)
             continue;
         double scale = speed && is_alone(trace, op) ? speed[trace->t.lanes[op->lane].rank] : 1;
+        if (is_alone(trace, op))
+            scale /= sharers[op->lane];
         struct mean *mean = &means[op->cost];
         mean->alone_ns += (double)alone_ns[i] * scale;
         mean->work_ns += (double)work_ns(op) * scale;

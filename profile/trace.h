@@ -57,6 +57,7 @@ struct trace {
     uint64_t *memory_touched;  /* likewise: how much of that was touched; NULL: nothing was run */
     uint64_t *memory_measured; /* per rank: all of its memory that was touched; NULL likewise */
     bool simulated, cancelled;
+    bool interleaved; /* ranks on one device took turns on it: each op's time includes others' */
 };
 
 void trace_init(struct trace *);
@@ -87,8 +88,9 @@ void trace_finish(struct trace *);
 
 /* Costs of the keys, each the median over the trace's steps of the mean over the step's ops: the means of a
  * step add up to the step, which medians of skewed samples do not.  A sample is an op's duration, or for
- * members of a gang the time from the arrival (start) of its last member to the last end.  cost_table_free.
- */
+ * members of a gang the time from the arrival (start) of its last member to the last end.  Where
+ * ranks took turns on a device (trace->interleaved), an op that is no gang's costs its part: what it takes
+ * alone.  cost_table_free. */
 struct cost_table *trace_costs(const struct trace *);
 /* The same for ranks of unlike speed: speed[rank] is how fast the rank worked off its ops that are no gang's,
  * as equal keys tell, the fastest's 1; the costs of such ops are the fastest's. */

@@ -16,11 +16,13 @@ static bool read_cluster(struct ini *ini, struct cluster *c, GError **error)
 static bool read_device(struct ini *ini, struct cluster *c, GError **error)
 {
     const uint32_t unknown = 0;
+    const double none = 0;
     return ini_double(ini, "device", "f32-tflops", 1e-6, 1e9, NULL, &c->f32_tflops, error) &&
            ini_double(ini, "device", "f64-tflops", 1e-6, 1e9, NULL, &c->f64_tflops, error) &&
            ini_double(ini, "device", "memory-gbs", 1e-6, 1e9, NULL, &c->memory_gbs, error) &&
            ini_double(ini, "device", "launch-us", 0, 1e9, NULL, &c->launch_us, error) &&
            ini_double(ini, "device", "efficiency", 1e-6, 1, NULL, &c->efficiency, error) &&
+           ini_double(ini, "device", "tf32-tflops", 1e-6, 1e9, &none, &c->tf32_tflops, error) &&
            ini_uint(ini, "device", "sms", 1, 65536, &unknown, &c->sms, error);
 }
 

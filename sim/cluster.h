@@ -16,6 +16,7 @@ struct cluster {
     uint32_t nodes;             /* 1 if the file does not say */
     uint32_t devices;           /* of one node */
     double f32_tflops, f64_tflops;
+    double tf32_tflops;         /* of products; 0: as f32 */
     double memory_gbs;
     double launch_us;           /* one kernel's launch overhead */
     double efficiency;          /* of the peak that large products reach, in (0, 1] */
@@ -31,7 +32,7 @@ struct cluster {
 /* `name` is a built-in cluster's name or a file's path (it has a slash or ends in .ini).  Errors name file and line.
  *
  * The file: [cluster] with name, summary, source, devices and, if there are several, nodes; [device] with f32-tflops,
- * f64-tflops, memory-gbs, launch-us, efficiency and, if known, sms; [link] with gbps, us and, for a bus, shared = node (else
+ * f64-tflops, memory-gbs, launch-us, efficiency and, if known, sms and tf32-tflops; [link] with gbps, us and, for a bus, shared = node (else
  * device); with several nodes, [network] with gbps, us, cards; and maybe [nccl] with arch (volta, ampere, hopper, blackwell),
  * channels, intra-gbs, inter-gbs (several nodes), path (nvlink, pci), cpu (intel, amd) and nvls (yes, no). */
 struct cluster *cluster_load(const char *name, GError **);

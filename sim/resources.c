@@ -100,7 +100,8 @@ static void use_gang(struct builder *b, const struct gang *gang)
 
 static void use_alone(struct builder *b, const struct op *op)
 {
-    if (b->sharing->cluster && (op_lane_class(op->tag.kind) == LANE_COMPUTE || op->tag.kind == OP_SUM))
+    if ((b->sharing->cluster || b->sharing->devices) &&
+        (op_lane_class(op->tag.kind) == LANE_COMPUTE || op->tag.kind == OP_SUM))
         use(b, op->lane, b->device + b->r->device[op->lane], 1);
     use_core(b, op->lane);
 }

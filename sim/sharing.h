@@ -33,6 +33,7 @@ struct sharing {
     /* What of an op is not work passes beside its work and after it, as the sleep of a paced transfer does, so that it
      * takes at least alone_ns; else before it, as a latency does. */
     bool beside;
+    bool devices;         /* ranks on one device share its compute, cluster or none */
     uint8_t interference; /* enum interference */
     double factor;        /* 1 to SHARING_FACTOR_MAX */
     uint32_t sms;         /* at least 1, below the cluster's */

@@ -27,7 +27,10 @@ static double element_bytes(const struct cost_key *key)
 
 double cost_peak_tflops(const struct cluster *c, const struct cost_key *key)
 {
-    return element_bytes(key) == 8 ? c->f64_tflops : c->f32_tflops;
+    if (element_bytes(key) == 8)
+        return c->f64_tflops;
+    bool rounded = key->shape && g_str_has_suffix(key->shape, " tf32");
+    return rounded && cost_gemms(key) && c->tf32_tflops > 0 ? c->tf32_tflops : c->f32_tflops;
 }
 
 /* How a product is taken apart. */

@@ -42,6 +42,15 @@ for kind in breakdown memory; do
     [ "$status" = 0 ] && grep -q '<svg' "$dir/out"
     result $? "--figure $kind"
 done
+# Where no driver is, the backend says so; where one is, this says nothing.
+if [ -e /proc/driver/nvidia ]; then
+    skip "without a driver --backend cuda is status 4" "there is one here"
+else
+    refuses 4 "no NVIDIA driver" --backend cuda
+    run --model mini --layers 1 --d-model 16 --heads 2 --ff 16 --vocab 32 --seq-len 4 --steps 1 --figure none
+    [ "$status" = 0 ] && grep -q 'no GPU (.*), running on CPU' "$dir/out"
+    result $? "without a GPU auto falls back to the CPU and says why"
+fi
 refuses 2 "would overwrite" --report x.json --costs x.json
 refuses 2 "belongs to --backend cpu" --backend sim --costs x.json
 refuses 2 "needs a sweep" --backend sim --model mini --figure sweep
@@ -64,6 +73,9 @@ refuses 2 "--ranks" --mode single --ranks 2
 refuses 2 "--batch" --mode ddp --ranks 4 --batch 3
 refuses 2 "--cluster" --backend cpu --cluster a100x4
 refuses 2 "--link" --backend sim --link none
+refuses 2 "belongs to --backend cuda" --backend cpu --no-trace
+refuses 2 "belongs to --backend cuda" --backend sim --timeout 5
+refuses 2 "f32 or f64 on CPU cores" --backend cpu --dtype tf32
 refuses 2 "--link" --backend cpu --link 10
 refuses 2 "--link" --backend cpu --link -1,20
 refuses 2 "--cost" --backend sim --cost free

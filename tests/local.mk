@@ -59,7 +59,7 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz \
 	%D%/t-viz-figures
-SHELL_TESTS = %D%/cli.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
+SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-emulator.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c
@@ -83,6 +83,8 @@ endif
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
+EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%/data/echo-allreduce.txt \
+	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
 EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-allreduce.txt \
 	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/fake-cupti.c %D%/fake-cupti.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
@@ -90,8 +92,19 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-a
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/hand-plan.h %D%/lsan.supp %D%/operand.h \
 	%D%/paper.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
-	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tsan.supp
+	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
+# Driven by cuda-*.sh on emulated GPUs.
+check_PROGRAMS += %D%/cuda-train
+EXTRA_DIST += %D%/cuda-comm.c
+if HAVE_CUDA
+check_PROGRAMS += %D%/cuda-comm
+%C%_cuda_comm_SOURCES = %D%/cuda-comm.c exec/comm-nccl.c exec/comm-nccl-clique.c exec/comm-p2p.c exec/cuda-probe.c exec/peer.c
+%C%_cuda_comm_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+%C%_cuda_comm_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
+%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNELS:.cu=.o)
+%C%_cuda_comm_LDADD = $(CUDA_KERNELS:.cu=.o) $(LDADD) $(CUDA_LIBS) -lstdc++ -lm
+endif
 
 # Programs that only measure; built when asked for.
 BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-compute %D%/bench-allreduce
@@ -109,4 +122,7 @@ LONG_TESTS = %D%/t-train
 check-long: $(LONG_TESTS)
 	for test in $(LONG_TESTS); do G_TEST_SRCDIR='$(abs_top_srcdir)/tests' $$test -m slow || exit 1; done
 
+include tests/gpu/bundle.mk
 include tests/fuzz/local.mk
+include tests/cuda-emulator/local.mk
+include tests/gpu/local.mk

@@ -441,21 +441,23 @@ static int64_t makespan(struct plan *plan, const struct cost *cost, const struct
     return ns;
 }
 
-/* n ranks on k devices, each computing as long: ceil(n / k) times as long as alone. */
+/* n ranks on k devices, each computing as long: ceil(n / k) times as long as alone, with a cluster or without one. */
 static void test_devices(void)
 {
     static const struct cluster cluster = {.link_gbps = 1};
-    const struct sharing sharing = {.cluster = &cluster};
+    const struct sharing ways[] = {{.cluster = &cluster}, {.devices = true}, {.devices = false}};
     const struct cost cost = {1234567, 1234567};
     for (uint32_t ranks = 1; ranks <= 6; ranks++)
-        for (uint32_t devices = 1; devices <= ranks; devices++) {
-            struct plan plan;
-            begin_plan(&plan, ranks, devices, devices);
-            for (uint32_t r = 0; r < ranks; r++)
-                add_lone(&plan, 2 * r, OP_FWD, 1, OP_NONE);
-            g_assert_cmpint(makespan(&plan, &cost, &sharing), ==,
-                            1234567 * ((ranks + devices - 1) / devices));
-        }
+        for (uint32_t devices = 1; devices <= ranks; devices++)
+            for (unsigned i = 0; i < G_N_ELEMENTS(ways); i++) {
+                bool shared = ways[i].cluster || ways[i].devices;
+                struct plan plan;
+                begin_plan(&plan, ranks, devices, devices);
+                for (uint32_t r = 0; r < ranks; r++)
+                    add_lone(&plan, 2 * r, OP_FWD, 1, OP_NONE);
+                g_assert_cmpint(makespan(&plan, &cost, &ways[i]), ==,
+                                1234567 * (shared ? (ranks + devices - 1) / devices : 1));
+            }
 }
 
 /* A ring's hop over a bus takes as often as long as it has members; over links of their own it takes no

@@ -158,7 +158,14 @@ static struct workers *open_workers(atomic_int *stop, uint32_t *ran, int cpu, GE
 {
     static const uint32_t event_lane[] = {0, 1};
     struct worker_spec lanes[2] = {{0, -1, 16}, {0, cpu, 16}};
-    struct workers_spec spec = {2, 1, 2, lanes, event_lane, stop, fail_at_three, ran};
+    struct workers_spec spec = {.n_lanes = 2,
+                                .n_ranks = 1,
+                                .n_events = 2,
+                                .lanes = lanes,
+                                .event_lane = event_lane,
+                                .stop = stop,
+                                .run = fail_at_three,
+                                .user = ran};
     return workers_open(&spec, error);
 }
 
@@ -182,6 +189,34 @@ static void test_failing_job(void)
     workers_close(all);
     g_assert_cmpuint(ran[0], ==, 4);
     g_assert_cmpuint(ran[1], ==, 0);
+}
+
+/* Asked at a glance: busy until all is done or, once a job has failed, dropped. */
+static void test_glance(void)
+{
+    GError *error = NULL;
+    atomic_int stop = 0;
+    uint32_t ran[2] = {0};
+    struct workers *all = open_workers(&stop, ran, -1, &error);
+    g_assert_no_error(error);
+    g_assert_true(workers_idle(all));
+    workers_wait(all, 1, 0, 0);
+    workers_give(all, 1, &(struct job){.id = 0});
+    g_assert_false(workers_idle(all)); /* nobody records what it waits for */
+    g_assert_false(workers_failed(all, NULL));
+    workers_record(all, 0, 0, 0);
+    while (!workers_idle(all))
+        g_usleep(100);
+    g_assert_cmpuint(ran[1], ==, 1);
+    workers_wait(all, 1, 0, 1);
+    workers_give(all, 0, &(struct job){.id = 3});
+    while (!workers_failed(all, &error))
+        g_usleep(100);
+    g_assert_cmpstr(error->message, ==, "three");
+    g_clear_error(&error);
+    while (!workers_idle(all))
+        g_usleep(100);
+    workers_close(all);
 }
 
 static void test_thread_refused(void)
@@ -230,6 +265,7 @@ int main(int argc, char **argv)
     g_test_add_func("/run/bad-jitter", test_bad_jitter);
     g_test_add_func("/run/whole-allreduce", test_whole_allreduce);
     g_test_add_func("/run/failing-job", test_failing_job);
+    g_test_add_func("/run/glance", test_glance);
     g_test_add_func("/run/thread-refused", test_thread_refused);
     g_test_add_func("/run/placing", test_placing);
     return g_test_run();

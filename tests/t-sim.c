@@ -146,6 +146,20 @@ static void test_roofline(void)
     g_assert_cmpint(price(model, key), ==, 1006000);
     key.shape = "x f64";
     g_assert_cmpint(price(model, key), ==, 5006000);
+    /* TF32 is for products, on what has it: 5 GFLOP at half of 50 TFLOP/s. */
+    struct cluster rounding = cluster;
+    rounding.tf32_tflops = 50;
+    struct cost_model *rounded = cost_analytic_new(&rounding, NULL);
+    key.shape = "x tf32";
+    g_assert_cmpint(price(rounded, key), ==, 1006000);
+    key.gemms[0] = (struct gemm){1000, 1000, 2500, 1};
+    g_assert_cmpint(price(rounded, key), ==, 206000);
+    g_assert_cmpint(price(model, key), ==, 1006000);
+    key.shape = "x f32";
+    g_assert_cmpint(price(rounded, key), ==, 1006000);
+    cost_model_free(rounded);
+    key.gemms[0] = (struct gemm){0};
+    key.shape = "x f64";
     key.bytes = 1000000000;
     g_assert_cmpint(price(model, key), ==, 10006000);
     key.kernels = 0;

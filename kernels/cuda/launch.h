@@ -1,7 +1,8 @@
 /* kernels/cuda/launch.h -- how every kernel of ours is launched, counted and loaded.
  *
- * A kernel is a function `__global__ void name(...)` in namespace k, not static, so that its symbol can be found; it is
- * launched by launch<name>(...), which registers it with k_cuda_load.  No <<<>>>: the host code is plain C++17.
+ * A kernel is a function `__global__ void name(...)` in namespace k, not static, so that its symbol can be
+ * found; it is launched by launch<name>(...), which registers it with k_cuda_load.  No <<<>>>: the host code
+ * is plain C++17.
  */
 #ifndef KERNELS_CUDA_LAUNCH_H
 #define KERNELS_CUDA_LAUNCH_H
@@ -9,7 +10,9 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "kernels/cuda.h"
 
@@ -20,7 +23,8 @@ struct k_cuda_stream {
     struct k_cuda_counts counts;
 };
 
-namespace k {
+namespace k
+{
 
 enum : size_t { SCRATCH_BYTES = size_t(4) << 20 };
 
@@ -29,7 +33,10 @@ struct kernel_entry {
     const void *function;
     kernel_entry *next;
     static kernel_entry *first;
-    explicit kernel_entry(const void *f) : function(f), next(first) { first = this; }
+    explicit kernel_entry(const void *f) : function(f), next(first)
+    {
+        first = this;
+    }
 };
 template <auto kernel> struct registered {
     static kernel_entry entry;
@@ -57,9 +64,60 @@ int launch(void *stream, dim3 grid, dim3 block, size_t shared, A... arguments)
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
         return 0;
     return [&]<class... P>(void (*)(P...)) {
-        return launch_with(reinterpret_cast<const void *>(f), f, static_cast<k_cuda_stream *>(stream), grid, block,
-                           shared, std::tuple<P...>(arguments...), std::index_sequence_for<P...>{});
+        return launch_with(reinterpret_cast<const void *>(f), f, static_cast<k_cuda_stream *>(stream), grid,
+                           block, shared, std::tuple<P...>(arguments...), std::index_sequence_for<P...>{});
     }(f);
+}
+
+inline const float *floats(const void *p)
+{
+    return static_cast<const float *>(p);
+}
+inline float *floats(void *p)
+{
+    return static_cast<float *>(p);
+}
+
+inline size_t ceil_div(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Blocks of 256 threads for n elements, four and more a thread. */
+inline dim3 flat(size_t n)
+{
+    return dim3(unsigned(std::min(ceil_div(n, 1024), size_t(1) << 16)));
+}
+
+/* A matrix worked on by rows: blockDim.x threads, four columns each, in blockDim.y rows a block. */
+struct tiles {
+    dim3 grid, block;
+};
+inline tiles by_rows(size_t rows, size_t n)
+{
+    unsigned x = 1;
+    while (x < 256 && x * 4 < n)
+        x *= 2;
+    return {dim3(unsigned(ceil_div(rows, 256 / x)), unsigned(std::min(ceil_div(n, 4 * x), size_t(65535)))),
+            dim3(x, 256 / x)};
+}
+
+/* Rows with a sum each: go(threads_a_row<T>) launches with T threads a row, T = 32: a warp, else a block.
+ * Which T it is depends on the sizes alone, for the result does on it. */
+template <int T> struct threads_a_row {
+    static constexpr int value = T;
+    static dim3 grid(size_t rows)
+    {
+        return dim3(unsigned(ceil_div(rows, T == 32 ? 8 : 1)));
+    }
+    static dim3 block()
+    {
+        return dim3(T == 32 ? 256 : T);
+    }
+};
+template <class F> int by_groups(size_t rows, size_t n, F go)
+{
+    return n > 1024 || (n > 256 && rows < 1024) ? go(threads_a_row<256>{}) : go(threads_a_row<32>{});
 }
 
 } // namespace k

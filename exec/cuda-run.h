@@ -1,0 +1,124 @@
+/* exec/cuda-run.h -- what the files of the CUDA backend share.
+ *
+ * Two kinds of threads.  The walker's opens, gives jobs, watches, gathers and closes.  A rank's own makes
+ * every call of CUDA for that rank in between, in sealed order.  What both touch while steps are under way is
+ * atomic; all else is written before the ranks' threads start, or belongs to one of them.
+ */
+#ifndef EXEC_CUDA_RUN_H
+#define EXEC_CUDA_RUN_H
+
+#include <cuda_runtime_api.h>
+#include <stdatomic.h>
+
+#include "exec/comm-gpu.h"
+#include "exec/cuda-module.h"
+#include "exec/sm-split.h"
+
+/* An event is used anew every EVENT_SLOTS steps: two are under way, and times count from the end of the one
+ * before. */
+enum { EVENT_SLOTS = 3, PINNED_SLOTS = 2 };
+
+struct gpu_lane {
+    cudaStream_t stream;
+    struct k_cuda_stream *kernels;
+    uint32_t *ops, n_ops; /* in order */
+    /* The walker's thread: ops before ops[next] in `step`, and all steps before, are known to be over. */
+    uint32_t step, next;
+    cudaEvent_t base,
+        anchor; /* timed: an event that is over, and when that was; base is the lane's own for it */
+    int64_t anchor_ns;
+};
+
+struct gpu_op {
+    cudaEvent_t end[EVENT_SLOTS], begin[EVENT_SLOTS]; /* begin: timed only */
+    atomic_uint issued, recorded; /* steps in which all its calls were made; the event was */
+    char *name;
+    void *pinned[PINNED_SLOTS];    /* INPUT */
+    double *losses;                /* LOSS: a slot for warm-up, then one a measured step */
+    struct k_cuda_counts launched; /* in its last step */
+};
+
+struct gpu_rank {
+    uint32_t device, share; /* share: which part of its device, where ranks share one */
+    char *arena,
+        *mirror;         /* mirror: of the arena, in host memory, as far as cell was asked; NULL until then */
+    atomic_uint op;      /* that its thread makes calls for, OP_NONE: none */
+    atomic_ullong calls; /* jobs done */
+};
+
+struct gpu_device {
+    uint32_t ranks;         /* that share it */
+    struct sm_split *split; /* NULL: not split */
+};
+
+struct cuda {
+    const struct run *run;
+    const struct plan *plan;
+    struct compute compute;
+    struct workers *workers; /* a lane a rank */
+    struct comm_p2p *p2p;
+    struct comm_nccl *nccl; /* NULL: every gang is run by own copies */
+    struct text *text;      /* NULL: synthetic data */
+    struct gpu_lane *lanes;
+    struct gpu_op *ops;
+    struct gpu_rank *ranks;
+    struct gpu_device *devices;
+    uint32_t n_devices;
+    void **mem;                     /* by access: memory of its rank's device */
+    char *pinned;                   /* inputs and losses */
+    void *staging;                  /* a layer's weights */
+    struct k_cuda_stream **streams; /* by lane, for comm */
+    uint32_t *device_of_rank;
+    bool collecting, timed; /* times by CUPTI, else by events */
+    struct times *times;
+    GError *failed_cell;
+    atomic_int stop;
+    bool aborted, rested, stuck;
+    uint64_t progress;   /* when last looked */
+    int64_t progress_ns; /* when it last changed */
+    int64_t next_look_ns;
+};
+
+/* False with the error set unless status is 0. */
+bool cuda_ok(const struct cuda *, int status, const char *call, uint32_t rank, GError **);
+bool cuda_use(const struct cuda *, uint32_t rank, GError **); /* makes its device current */
+void cuda_stop(struct cuda *);                                /* the walker's thread: everything is dropped */
+static inline unsigned cuda_slot(uint32_t step)
+{
+    return step % EVENT_SLOTS;
+}
+
+/* cuda-lanes.c: streams, events, gangs. */
+bool cuda_lanes_open(struct cuda *, GError **);
+void cuda_lanes_close(struct cuda *);
+bool cuda_records_itself(const struct cuda *,
+                         uint32_t op); /* its event is recorded whether or not anybody waits for it */
+
+/* cuda-memory.c: arenas, pinned buffers, what is in them at first. */
+bool cuda_memory_open(struct cuda *, GError **);
+bool cuda_memory_place(struct cuda *, GError **); /* weights and zeros; at rest */
+void *cuda_memory_cell(struct cuda *, uint32_t value);
+void cuda_memory_close(struct cuda *);
+
+/* cuda-issue.c: the ranks' threads. */
+bool cuda_issue_open(struct cuda *, GError **);
+void cuda_issue_launch(struct cuda *, uint32_t op, uint32_t step);
+void cuda_issue_record(struct cuda *, uint32_t op, uint32_t step);
+void cuda_issue_wait(struct cuda *, uint32_t lane, uint32_t op, uint32_t step);
+
+/* cuda-watch.c: the walker's thread waits. */
+bool cuda_watch_reach(struct cuda *, uint32_t op, uint32_t step, GError **);
+bool cuda_watch_sync(struct cuda *, GError **);
+bool cuda_watch_rest(struct cuda *); /* after an abort: false if something hangs */
+
+/* cuda-times.c: when each op was. */
+void cuda_times_open(struct cuda *); /* before any other call of CUDA */
+void cuda_times_lanes(
+    struct cuda *); /* when the streams exist: whether times come from CUPTI or from events */
+bool cuda_times_restart(struct cuda *, GError **); /* at rest: what was before is forgotten */
+bool cuda_times_read(struct cuda *, uint32_t lane, uint32_t step, GError **); /* the lane is over with it */
+bool cuda_times_gather(struct cuda *, uint32_t step, const struct timing *, size_t first_row, struct trace *,
+                       GError **);
+void cuda_times_close(struct cuda *);
+
+#endif
