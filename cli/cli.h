@@ -23,6 +23,7 @@ struct command {
     const char *operands; /* "[PLAN.json]"; NULL: none */
     unsigned least, most; /* how many */
 };
+/* commands.c */
 extern const struct command command_run, command_plan, command_sweep, command_render, command_list, command_doctor,
     command_help;
 extern const struct command *const commands[];         /* ends with NULL; the first is the default */

@@ -10,17 +10,6 @@
 #include "config.h"
 #include "plan/engine.h"
 
-const struct command *const commands[] = {&command_run,  &command_plan,   &command_sweep, &command_render,
-                                          &command_list, &command_doctor, &command_help,  NULL};
-
-const struct command *command_find(const char *name)
-{
-    for (unsigned i = 0; commands[i]; i++)
-        if (!strcmp(commands[i]->name, name))
-            return commands[i];
-    return NULL;
-}
-
 #define CONTROLS                                                                                             \
     "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19"   \
     "\x1a"                                                                                                   \

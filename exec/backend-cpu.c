@@ -319,8 +319,14 @@ static bool start_workers(struct cpu *cpu, GError **error)
         lanes[i] = (struct worker_spec){plan->t.lanes[i].rank, cpu_of_lane[i], lane_capacity(plan, i)};
     for (uint32_t i = 0; i < plan->n_ops; i++)
         event_lane[i] = plan->ops[i].lane;
-    struct workers_spec spec = {plan->t.n_lanes, plan->t.n_ranks, plan->n_ops, lanes,
-                                event_lane,      &cpu->stop,      run_job,     cpu};
+    struct workers_spec spec = {.n_lanes = plan->t.n_lanes,
+                                .n_ranks = plan->t.n_ranks,
+                                .n_events = plan->n_ops,
+                                .lanes = lanes,
+                                .event_lane = event_lane,
+                                .stop = &cpu->stop,
+                                .run = run_job,
+                                .user = cpu};
     cpu->workers = workers_open(&spec, error);
     return cpu->workers != NULL;
 }

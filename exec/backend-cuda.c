@@ -24,66 +24,28 @@ void cuda_stop(struct cuda *c)
     if (c->p2p)
         comm_p2p_abort(c->p2p);
     if (c->nccl)
-        comm_nccl_abort(c->nccl);
+        c->rested = c->stuck = !comm_nccl_abort(c->nccl);
 }
 
 /* --- whether it can be run */
 
-static uint32_t device_of(const struct plan *plan, uint32_t rank)
-{
-    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
-        if (plan->t.lanes[i].rank == rank)
-            return plan->t.lanes[i].device;
-    return 0;
-}
-
-static bool refuse(GError **error, const char *text)
-{
-    g_set_error_literal(error, PLAN_ERROR, PLAN_ERROR_INPUT, text);
-    return false;
-}
-
-static bool check_devices(const struct plan *plan, bool *shared, GError **error)
-{
-    const uint32_t n = cuda_devices();
-    for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
-        const struct lane *lane = &plan->t.lanes[i];
-        if (lane->device >= n) {
-            g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
-                        "rank %u is to run on GPU %u, and %u GPU%s visible here, numbered from 0", lane->rank,
-                        lane->device, n, n == 1 ? " is" : "s are");
-            return false;
-        }
-        if (lane->device != device_of(plan, lane->rank)) {
-            g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
-                        "rank %u has lanes on GPU %u and on GPU %u; give it one", lane->rank,
-                        device_of(plan, lane->rank), lane->device);
-            return false;
-        }
-    }
-    *shared = false;
-    for (uint32_t i = 0; i < plan->t.n_ranks; i++)
-        for (uint32_t j = 0; j < i; j++)
-            *shared = *shared || device_of(plan, i) == device_of(plan, j);
-    return true;
-}
-
 bool cuda_check(const struct plan *plan, GError **error)
 {
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
-    bool shared;
-    if (!check_devices(plan, &shared, error))
+    bool whole = false;
+    if (blocking && atoi(blocking) && plan->t.n_ranks > 1) {
+        g_set_error_literal(
+            error, PLAN_ERROR, PLAN_ERROR_INPUT,
+            "CUDA_LAUNCH_BLOCKING makes every launch wait for its kernel, which with several ranks waits "
+            "for ever in the first collective; unset it");
         return false;
-    if (blocking && atoi(blocking) && plan->t.n_ranks > 1)
-        return refuse(error,
-                      "CUDA_LAUNCH_BLOCKING makes every launch wait for its kernel, which with several ranks "
-                      "waits for ever in the first collective; unset it");
-    for (uint32_t i = 0; shared && i < plan->n_ops; i++)
-        if (plan->ops[i].tag.kind == OP_ALLREDUCE)
-            return refuse(
-                error,
-                "NCCL refuses two ranks on one GPU; give --allreduce ring, or --ranks no more than GPUs");
-    return true;
+    }
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        whole = whole || plan->ops[i].tag.kind == OP_ALLREDUCE;
+    g_autofree uint32_t *device = g_new(uint32_t, plan->t.n_ranks);
+    for (uint32_t i = 0; i < plan->t.n_ranks; i++)
+        device[i] = cuda_device_of(plan, i);
+    return !whole || comm_nccl_allows(device, plan->t.n_ranks, error);
 }
 
 /* --- open and close */
@@ -93,7 +55,7 @@ static void place_ranks(struct cuda *c)
     const struct plan *plan = c->plan;
     for (uint32_t i = 0; i < plan->t.n_ranks; i++) {
         struct gpu_rank *r = &c->ranks[i];
-        r->device = c->device_of_rank[i] = device_of(plan, i);
+        r->device = c->device_of_rank[i] = cuda_device_of(plan, i);
         c->n_devices = MAX(c->n_devices, r->device + 1);
         atomic_init(&r->op, OP_NONE);
     }
@@ -102,10 +64,10 @@ static void place_ranks(struct cuda *c)
         c->ranks[i].share = c->devices[c->ranks[i].device].ranks++;
 }
 
-/* Read when a context is made, which none is yet.  What the user has set stays. */
-static void set_environment(const struct cuda *c)
+/* Ranks that share a GPU have more lanes on it than it has queues at first.  Read when a context is made,
+ * which none is yet; what the user has set stays. */
+static void raise_connections(const struct cuda *c)
 {
-    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     for (uint32_t i = 0; i < c->n_devices; i++)
         if (c->devices[i].ranks > 1)
             setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
@@ -126,7 +88,7 @@ static struct cuda *create(const struct run *run)
     for (uint32_t i = 0; i < plan->n_ops; i++)
         c->ops[i].name = plan_op_text(plan, i);
     place_ranks(c);
-    set_environment(c);
+    raise_connections(c);
     return c;
 }
 
@@ -148,9 +110,9 @@ static bool cuda_reset(void *backend, GError **error)
 static bool cuda_open_backend(const struct run *run, void **backend, GError **error)
 {
     struct cuda *c = *backend = create(run);
-    return cuda_times_open(c, error) && open_text(c, error) && cuda_memory_open(c, error) &&
-           cuda_lanes_open(c, error) && cuda_times_lanes(c, error) && cuda_issue_open(c, error) &&
-           cuda_watch_sync(c, error) && cuda_reset(c, error);
+    cuda_times_open(c);
+    return open_text(c, error) && cuda_memory_open(c, error) && cuda_lanes_open(c, error) &&
+           cuda_issue_open(c, error) && cuda_watch_sync(c, error) && cuda_reset(c, error);
 }
 
 static bool cuda_stuck(void *backend)

@@ -1,6 +1,9 @@
 #include "exec/cuda-run.h"
 #include "profile/collect.h"
 
+#define STACK_BYTES                                                                                          \
+    ((size_t)8 << 20) /* as the main thread's: CUDA, cuBLAS and NCCL say nowhere what they need */
+
 enum job_kind { JOB_BEGIN, JOB_LAUNCH, JOB_RECORD, JOB_WAIT };
 
 /* --- on a rank's thread */
@@ -33,13 +36,13 @@ static bool keep_loss(struct cuda *c, uint32_t id, uint32_t step, cudaStream_t s
                    "cudaMemcpyAsync", rank, error);
 }
 
-static bool gang(struct cuda *c, uint32_t id, uint32_t step, GError **error)
+static bool gang(struct cuda *c, uint32_t id, GError **error)
 {
     const struct op *op = &c->plan->ops[id];
     void *const *mem = c->mem + op->first_access;
     if (c->nccl && (op->tag.kind == OP_ALLREDUCE || op->tag.kind == OP_BROADCAST))
         return comm_nccl_gang(c->nccl, id, mem, error);
-    return comm_p2p_gang(c->p2p, id, step, mem, error);
+    return comm_p2p_gang(c->p2p, id, mem, error);
 }
 
 static bool compute(struct cuda *c, uint32_t id, uint32_t step, uint32_t rank, GError **error)
@@ -60,7 +63,7 @@ static bool run_op(struct cuda *c, uint32_t id, uint32_t step, uint32_t rank, GE
 {
     const struct op *op = &c->plan->ops[id];
     if (op->tag.gang != OP_NONE)
-        return gang(c, id, step, error);
+        return gang(c, id, error);
     if (op->tag.kind == OP_INPUT)
         return input(c, id, step, c->lanes[op->lane].stream, rank, error);
     return compute(c, id, step, rank, error);
@@ -156,8 +159,13 @@ bool cuda_issue_open(struct cuda *c, GError **error)
     g_autofree struct worker_spec *threads = g_new(struct worker_spec, n);
     for (uint32_t i = 0; i < n; i++)
         threads[i] = (struct worker_spec){.rank = i, .cpu = -1, .capacity = capacity(c->plan, i)};
-    const struct workers_spec spec = {
-        .n_lanes = n, .n_ranks = n, .lanes = threads, .stop = &c->stop, .run = run_job, .user = c};
+    const struct workers_spec spec = {.n_lanes = n,
+                                      .n_ranks = n,
+                                      .lanes = threads,
+                                      .stack_bytes = STACK_BYTES,
+                                      .stop = &c->stop,
+                                      .run = run_job,
+                                      .user = c};
     c->workers = workers_open(&spec, error);
     for (uint32_t i = 0; i < n && c->workers; i++)
         workers_give(c->workers, i, &(struct job){.what = JOB_BEGIN, .id = OP_NONE});

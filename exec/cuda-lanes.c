@@ -6,7 +6,7 @@ static bool open_stream(struct cuda *c, uint32_t id, GError **error)
 {
     const struct lane *lane = &c->plan->t.lanes[id];
     struct gpu_lane *l = &c->lanes[id];
-    const struct sm_split *split = c->devices[lane->device].split;
+    const struct sm_split *split = c->devices[c->ranks[lane->rank].device].split;
     int lowest = 0, highest = 0;
     if (!cuda_use(c, lane->rank, error) || !cuda_ok(c, cudaDeviceGetStreamPriorityRange(&lowest, &highest),
                                                     "cudaDeviceGetStreamPriorityRange", lane->rank, error))
@@ -74,12 +74,10 @@ static bool open_comm(struct cuda *c, GError **error)
 {
     const struct comm_gpu_spec spec = {c->plan,           c->streams,      c->device_of_rank,
                                        c->run->link_gbps, c->run->link_us, &c->stop};
-    bool whole = false, shared = false;
+    bool whole = false;
     for (uint32_t i = 0; i < c->plan->n_ops; i++)
-        whole = whole || c->plan->ops[i].tag.kind == OP_ALLREDUCE || c->plan->ops[i].tag.kind == OP_BROADCAST;
-    for (uint32_t i = 0; i < c->n_devices; i++)
-        shared = shared || c->devices[i].ranks > 1;
-    if (whole && !shared) {
+        whole = whole || c->plan->ops[i].tag.kind == OP_ALLREDUCE;
+    if (whole) {
         c->nccl = comm_nccl_open(&spec, error);
         if (!c->nccl || !comm_nccl_check(c->nccl, error))
             return false;
@@ -111,7 +109,11 @@ bool cuda_lanes_open(struct cuda *c, GError **error)
     if (!open_devices(c, error))
         return false;
     for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
-        if (!open_stream(c, i, error) || !open_events(c, i, error))
+        if (!open_stream(c, i, error))
+            return false;
+    cuda_times_lanes(c);
+    for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
+        if (!open_events(c, i, error))
             return false;
     return open_comm(c, error);
 }

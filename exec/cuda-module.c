@@ -1,5 +1,7 @@
 #include "exec/cuda-module.h"
 
+#include <stdlib.h>
+
 static const struct cuda_module module = {
     .abi = CUDA_MODULE_ABI,
     .built = "code for " CUDA_TARGETS,
@@ -14,5 +16,7 @@ static const struct cuda_module module = {
 
 __attribute__((visibility("default"))) const struct cuda_module *parprof_cuda(const struct cuda_host *host)
 {
+    /* Read when the driver starts.  A kernel that is first loaded while a collective waits may never start. */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     return cuda_host_take(host) ? &module : NULL;
 }

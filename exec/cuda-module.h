@@ -12,6 +12,7 @@ bool cuda_probe(GError **);
 uint32_t cuda_devices(void);
 /* The GPU that a rank of the plan is put on: that of its lanes, modulo those that are visible. */
 uint32_t cuda_device_of(const struct plan *, uint32_t rank);
+/* cuda-examine.c */
 void cuda_examine(void (*say)(void *user, const char *layer, enum cuda_health, const char *text), void *user);
 /* Whether peer copies work from one device to another, each way; 0 <= a, b < cuda_devices(). */
 bool cuda_peers(uint32_t a, uint32_t b);
@@ -20,6 +21,7 @@ bool cuda_peers(uint32_t a, uint32_t b);
  * become of clocks and temperatures since. */
 void cuda_describe(const struct run *, struct trace *);
 void cuda_conclude(const struct run *, struct trace *);
+char *cuda_driver_release(void); /* "580.65.06"; NULL where NVML does not tell; g_free */
 
 /* backend-cuda.c */
 extern const struct backend_ops backend_cuda;

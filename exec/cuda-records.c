@@ -7,7 +7,7 @@ static const uint8_t span_classes[LANE_CLASSES] = {SPAN_COMPUTE, SPAN_COMM, SPAN
 static bool take(struct cuda *c, struct trace *trace, GError **error)
 {
     struct times *t = c->times;
-    if (!collect_take(&t->collected, error))
+    if (!cuda_own_error(collect_take(&t->collected, error), error))
         return false;
     t->taken = true;
     collect_facts(&t->collected.counts, trace);

@@ -70,7 +70,6 @@ struct cuda {
     struct k_cuda_stream **streams; /* by lane, for comm */
     uint32_t *device_of_rank;
     bool collecting, timed; /* times by CUPTI, else by events */
-    char *times_why;        /* not by CUPTI */
     struct times *times;
     GError *failed_cell;
     atomic_int stop;
@@ -113,8 +112,9 @@ bool cuda_watch_sync(struct cuda *, GError **);
 bool cuda_watch_rest(struct cuda *); /* after an abort: false if something hangs */
 
 /* cuda-times.c: when each op was. */
-bool cuda_times_open(struct cuda *, GError **);    /* before any other call of CUDA */
-bool cuda_times_lanes(struct cuda *, GError **);   /* when the streams exist */
+void cuda_times_open(struct cuda *); /* before any other call of CUDA */
+void cuda_times_lanes(
+    struct cuda *); /* when the streams exist: whether times come from CUPTI or from events */
 bool cuda_times_restart(struct cuda *, GError **); /* at rest: what was before is forgotten */
 bool cuda_times_read(struct cuda *, uint32_t lane, uint32_t step, GError **); /* the lane is over with it */
 bool cuda_times_gather(struct cuda *, uint32_t step, const struct timing *, size_t first_row, struct trace *,

@@ -9,44 +9,74 @@ static struct {
     char *why;
 } collector;
 
-static bool try_collector(void)
+static void refuse_collector(GError *refusal)
+{
+    collector.state = REFUSED;
+    collector.why = g_strdup(refusal->message);
+    g_error_free(refusal);
+    collect_close();
+}
+
+static void try_collector(void)
 {
     GError *refusal = NULL;
-    if (collector.state == UNTRIED) {
-        collector.state = collect_open(&refusal) ? COLLECTING : REFUSED;
-        collector.why = refusal ? g_strdup(refusal->message) : NULL;
-        if (refusal)
-            collect_close();
-        g_clear_error(&refusal);
-    }
-    return collector.state == COLLECTING;
+    if (collector.state != UNTRIED)
+        return;
+    collector.state = COLLECTING;
+    if (!collect_open(&refusal))
+        refuse_collector(refusal);
 }
 
-bool cuda_times_open(struct cuda *c, GError **error)
+void cuda_times_open(struct cuda *c)
 {
-    const uint32_t n_ops = c->plan->n_ops;
-    (void)error;
     c->times = g_new0(struct times, 1);
-    c->collecting = !c->run->untraced && try_collector();
-    c->timed = !c->collecting;
-    c->times_why = g_strdup(c->run->untraced ? "tracing is off" : collector.why);
-    if (c->timed)
-        c->times->by_event = g_new0(struct interval, (size_t)c->run->steps * n_ops);
-    c->times->records = g_new0(struct op_records, n_ops);
+    if (!c->run->untraced)
+        try_collector();
+    c->collecting = !c->run->untraced && collector.state == COLLECTING;
+    c->times->records = g_new0(struct op_records, c->plan->n_ops);
     c->times->lane_end_ns = g_new0(int64_t, c->plan->t.n_lanes);
     c->times->host_lane = g_new(uint32_t, c->plan->t.n_ranks);
-    return true;
 }
 
-bool cuda_times_lanes(struct cuda *c, GError **error)
+static struct {
+    cudaStream_t stream;
+    struct k_cuda_stream *kernels;
+    void *memory;
+} sentinel;
+
+static int launch_sentinel(void)
 {
+    const int status = k_cuda_f32.zero(sentinel.kernels, 1, sentinel.memory);
+    return status ? status : cudaStreamSynchronize(sentinel.stream);
+}
+
+/* CUPTI may accept everything and record nothing. */
+static bool records(struct cuda *c, GError **refusal)
+{
+    const struct gpu_rank *r = &c->ranks[c->plan->t.lanes[0].rank];
     const uint32_t n = c->plan->t.n_lanes;
-    if (!c->collecting)
-        return true;
     g_autofree struct collect_lane *lanes = g_new(struct collect_lane, n);
     for (uint32_t i = 0; i < n; i++)
-        lanes[i] = (struct collect_lane){c->plan->t.lanes[i].device, c->lanes[i].stream};
-    return collect_lanes(lanes, n, error);
+        lanes[i] = (struct collect_lane){c->ranks[c->plan->t.lanes[i].rank].device, c->lanes[i].stream};
+    if (!collect_lanes(lanes, n, refusal))
+        return false;
+    sentinel.stream = c->lanes[0].stream;
+    sentinel.kernels = c->lanes[0].kernels;
+    sentinel.memory = r->arena;
+    return !r->arena ||
+           (cuda_use(c, c->plan->t.lanes[0].rank, refusal) && collect_sentinel(launch_sentinel, refusal));
+}
+
+void cuda_times_lanes(struct cuda *c)
+{
+    GError *refusal = NULL;
+    if (c->collecting && !records(c, &refusal)) {
+        refuse_collector(refusal);
+        c->collecting = false;
+    }
+    c->timed = !c->collecting;
+    if (c->timed)
+        c->times->by_event = g_new0(struct interval, (size_t)c->run->steps * c->plan->n_ops);
 }
 
 /* --- times by events */
@@ -70,7 +100,7 @@ static bool set_anchor(struct cuda *c, uint32_t lane, GError **error)
 bool cuda_times_restart(struct cuda *c, GError **error)
 {
     if (c->collecting)
-        return collect_discard(error);
+        return cuda_own_error(collect_discard(error), error);
     for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
         if (!set_anchor(c, i, error))
             return false;
@@ -126,6 +156,15 @@ static void gather_events(struct cuda *c, uint32_t measured, const struct timing
     }
 }
 
+bool cuda_own_error(bool done, GError **error)
+{
+    if (!done && error && *error && (*error)->domain == COLLECT_ERROR) {
+        (*error)->domain = ENGINE_ERROR;
+        (*error)->code = ENGINE_ERROR_FAILED;
+    }
+    return done;
+}
+
 /* --- the whole */
 
 static void label_sharing(const struct cuda *c, struct trace *trace)
@@ -146,28 +185,15 @@ static void label_sharing(const struct cuda *c, struct trace *trace)
     }
 }
 
-static void fact_estimates(const struct cuda *c, struct trace *trace)
-{
-    for (uint32_t i = 0; i < c->plan->n_ops && c->nccl && !c->aborted; i++) {
-        const struct op_tag *tag = &c->plan->ops[i].tag;
-        if (tag->kind != OP_ALLREDUCE || tag->bucket == OP_NONE ||
-            c->plan->t.lanes[c->plan->ops[i].lane].rank != 0)
-            continue;
-        const int64_t ns = comm_nccl_estimate_ns(c->nccl, tag->bytes);
-        g_autofree char *key = g_strdup_printf(FACT_NCCL_ESTIMATE_NS, tag->bucket),
-                        *value = g_strdup_printf("%" G_GINT64_FORMAT, ns);
-        if (ns >= 0)
-            trace_fact_text(trace, key, value);
-    }
-}
-
 static void label(struct cuda *c, struct trace *trace)
 {
-    g_autofree char *text = g_strdup_printf("from events, because %s", c->times_why);
+    g_autofree char *text =
+        g_strdup_printf("from events, because %s", c->run->untraced ? "tracing is off" : collector.why);
     if (c->timed)
         trace_label_text(trace, LABEL_TIMES, text);
     label_sharing(c, trace);
-    fact_estimates(c, trace);
+    if (c->nccl)
+        comm_nccl_facts(c->nccl, trace);
     c->times->labelled = true;
 }
 
@@ -188,6 +214,8 @@ bool cuda_times_gather(struct cuda *c, uint32_t step, const struct timing *timin
 
 void cuda_times_close(struct cuda *c)
 {
+    if (!c->times)
+        return;
     g_free(c->times->by_event);
     g_free(c->times->collected.records);
     g_free(c->times->records);
@@ -195,5 +223,4 @@ void cuda_times_close(struct cuda *c)
     g_free(c->times->host_lane);
     g_free(c->times->odd);
     g_free(c->times);
-    g_free(c->times_why);
 }

@@ -27,6 +27,9 @@ struct times {
     char *odd;                  /* the first of them */
 };
 
+/* Passes `done` on; where it is false an error of CUPTI's becomes one of the engine. */
+bool cuda_own_error(bool done, GError **);
+
 /* cuda-records.c */
 bool cuda_records_gather(struct cuda *, uint32_t step, const struct timing *, size_t first_row,
                          struct trace *, GError **);

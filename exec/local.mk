@@ -4,10 +4,12 @@ libparprof_a_SOURCES += %D%/arena.h %D%/backend-cpu.h %D%/backend.h %D%/comm.h %
 	%D%/layer-block.c %D%/layer-dense.c %D%/layer-embedding.c %D%/layers.c %D%/text.c %D%/walk.c %D%/words.c %D%/workers.c
 # The module that knows CUDA, opened when a GPU is asked for.  Its C files are of the rooms exec and profile, its kernels of
 # the room kernels.
-CUDA_MODULE_SOURCES = %D%/comm-gpu.h %D%/cuda-module.h %D%/cuda-run.h %D%/cuda-times.h %D%/nvml.h %D%/peer.h %D%/sm-split.h \
+CUDA_MODULE_SOURCES = %D%/comm-gpu.h %D%/comm-nccl-clique.h %D%/cuda-module.h %D%/cuda-run.h %D%/cuda-times.h %D%/nvml.h \
+	%D%/peer.h %D%/sm-split.h \
 	%D%/backend-cuda.c \
-	%D%/comm-nccl.c %D%/comm-p2p.c %D%/cuda-facts.c %D%/cuda-host.c %D%/cuda-issue.c %D%/cuda-lanes.c %D%/cuda-memory.c \
-	%D%/cuda-module.c %D%/cuda-probe.c %D%/cuda-records.c %D%/cuda-times.c %D%/cuda-watch.c %D%/peer.c \
+	%D%/comm-nccl.c %D%/comm-nccl-clique.c %D%/comm-p2p.c \
+	%D%/cuda-examine.c %D%/cuda-facts.c %D%/cuda-host.c %D%/cuda-issue.c %D%/cuda-lanes.c %D%/cuda-memory.c \
+	%D%/cuda-module.c %D%/cuda-probe.c %D%/cuda-records.c %D%/cuda-times.c %D%/cuda-watch.c %D%/nvml.c %D%/peer.c \
 	%D%/sm-split.c
 EXTRA_DIST += $(CUDA_MODULE_SOURCES) $(CUDA_KERNELS) $(CUPTI_SOURCES)
 if HAVE_CUDA

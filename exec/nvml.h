@@ -7,6 +7,9 @@
 #ifndef EXEC_NVML_H
 #define EXEC_NVML_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct nvmlDevice_st;
 
 enum { NVML_SUCCESS = 0 };
@@ -54,5 +57,18 @@ struct nvml_violation {
     NVML(DeviceGetViolationStatus, (struct nvmlDevice_st *, int policy, struct nvml_violation *))            \
     NVML(DeviceGetP2PStatus, (struct nvmlDevice_st *, struct nvmlDevice_st *, int index, int *status))       \
     NVML(DeviceGetTopologyCommonAncestor, (struct nvmlDevice_st *, struct nvmlDevice_st *, int *level))
+
+struct nvml {
+    void *library;
+#define NVML(name, parameters) int(*name) parameters;
+    NVML_FUNCTIONS
+#undef NVML
+};
+
+/* nvml.c.  False where the library is absent or does not start; then everything in it is NULL. */
+bool nvml_open(struct nvml *);
+void nvml_close(struct nvml *); /* also after a failed open */
+/* The device that CUDA has at this number; NULL where NVML does not know it. */
+struct nvmlDevice_st *nvml_device(const struct nvml *, uint32_t device);
 
 #endif

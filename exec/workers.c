@@ -292,13 +292,18 @@ void workers_abort(struct workers *all)
     }
 }
 
+static size_t stack_bytes(const struct workers_spec *spec)
+{
+    return spec->stack_bytes ? spec->stack_bytes : STACK_BYTES;
+}
+
 /* Signals are for the caller's thread. */
 static int create(struct worker *w)
 {
     sigset_t all_signals, before;
     pthread_attr_t attr;
     pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_attr_setstacksize(&attr, stack_bytes(&w->all->spec));
     if (w->cpu >= 0) {
         size_t size = CPU_ALLOC_SIZE(w->cpu + 1);
         cpu_set_t *mask = CPU_ALLOC(w->cpu + 1);
@@ -369,8 +374,8 @@ uint64_t workers_bytes(const struct workers_spec *spec)
     uint64_t bytes = sizeof(struct workers) + spec->n_ranks * sizeof(struct board);
     bytes += spec->n_events * (uint64_t)(sizeof(struct event) + sizeof(uint32_t));
     for (uint32_t i = 0; i < spec->n_lanes; i++)
-        bytes +=
-            STACK_BYTES + sizeof(struct worker) + spec->lanes[i].capacity * (uint64_t)sizeof(struct entry);
+        bytes += stack_bytes(spec) + sizeof(struct worker) +
+                 spec->lanes[i].capacity * (uint64_t)sizeof(struct entry);
     return bytes;
 }
 

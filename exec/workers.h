@@ -31,6 +31,7 @@ struct workers_spec {
     uint32_t n_lanes, n_ranks, n_events;
     const struct worker_spec *lanes;
     const uint32_t *event_lane; /* the lane that records it */
+    size_t stack_bytes;         /* of each thread; 0: 1 MiB */
     atomic_int *stop;           /* becomes nonzero when everything is to be dropped */
     /* Runs a job on its lane's thread.  ready_ns: when the lane was free and what it waited for was complete,
      * by the times that jobs report; *end_ns: when this one ended, set also on failure.  False: failed with

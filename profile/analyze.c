@@ -6,7 +6,9 @@
 #include "profile/cause.h"
 #include "profile/gang.h"
 #include "profile/index.h"
+#include "profile/launch.h"
 #include "profile/reduction.h"
+#include "profile/slowdown.h"
 
 G_DEFINE_QUARK(parprof_analyze, analyze_error)
 
@@ -103,6 +105,35 @@ static uint32_t last_rank(const struct rank_times *times, uint32_t n_ranks, uint
     return last;
 }
 
+/* Without the waiting for others, as the last to begin has none. */
+static void time_transfer(const struct rank_times *times, uint32_t n_ranks, uint32_t bucket,
+                          struct bucket_times *t)
+{
+    t->transfer_ns = INT64_MAX;
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
+        const struct reduction *r = &times[rank].reductions[bucket];
+        if (!r->exists)
+            continue;
+        t->transfer_ns = MIN(t->transfer_ns, r->end_ns - r->start_ns);
+        t->members++;
+    }
+}
+
+bool bucket_bandwidth(const struct bucket_times *t, uint64_t bytes, double *algorithm, double *bus)
+{
+    if (t->rank == OP_NONE || t->members < 2 || t->transfer_ns <= 0)
+        return false;
+    *algorithm = (double)bytes / (double)t->transfer_ns * 1e9;
+    *bus = *algorithm * 2 * (t->members - 1) / t->members;
+    return true;
+}
+
+bool analysis_launch_bound(const struct analysis *a)
+{
+    const struct partition *p = &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
+    return a->launch_wait_ns > 0 && a->launch_wait_ns >= p->window_ns / (100 / LAUNCH_BOUND_PERCENT);
+}
+
 static struct bucket_times time_bucket(const struct rank_times *own, uint32_t bucket,
                                        const struct intervals *compute)
 {
@@ -122,8 +153,10 @@ static void time_buckets(const struct index *index, const struct rank_times *tim
         compute[rank] = index_busy(index, a->median_step, rank, SPAN_COMPUTE);
     for (uint32_t bucket = 0; bucket < a->n_buckets; bucket++) {
         uint32_t rank = last_rank(times, a->n_ranks, bucket);
-        if (rank != OP_NONE)
+        if (rank != OP_NONE) {
             a->buckets[bucket] = time_bucket(&times[rank], bucket, &compute[rank]);
+            time_transfer(times, a->n_ranks, bucket, &a->buckets[bucket]);
+        }
         a->buckets[bucket].rank = rank;
     }
     if (times[a->slowest_rank].backward.start_ns != INT64_MAX) {
@@ -204,6 +237,8 @@ bool analyze(const struct trace *trace, struct analysis *a, GError **error)
         time_buckets(&index, times, a);
         time_waits(trace, a);
         find_causes(&index, times, a);
+        a->launch_wait_ns = launch_wait_ns(&index, a->median_step, a->slowest_rank);
+        a->slowdown_percent = slowdown_percent(&index);
         rank_times_free(times, a->n_ranks);
     } else {
         analysis_release(a);

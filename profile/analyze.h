@@ -8,9 +8,17 @@
  *
  * Causes: each ns of U(m) - U(c) has one, and belongs to the span that began first of those that cover it.
  * Before the last rank of its gang arrived it is for a late peer.  What is left of a bucket's (or of another
- * collective's) is, at most, launch - ready for a late launch; then, at most, what of launch to start the rank spends on communication for queueing
- * behind an earlier collective; and the rest for the end of backward, if the bucket was not ready before it,
- * else for bandwidth.  They sum to exposed_comm, asserted.
+ * collective's) is, at most, launch - ready for a late launch; then, at most, what of launch to start the
+ * rank spends on communication for queueing behind an earlier collective; and the rest for the end of
+ * backward, if the bucket was not ready before it, else for bandwidth.  They sum to exposed_comm, asserted.
+ *
+ * Spans of hosts (launches) keep no device busy: they are in no union and no window.
+ *
+ * Launch-bound: a span of computation that begins after a gap on its lane, in its step, waited for its launch
+ * for what of the gap lies before the end of the call that launched it.  launch_wait is the length of the
+ * union of these over the lanes of a rank, without U(c): what is idle, or exposed, because the host was late.
+ * The k-th of an op's spans, by start, is launched by the k-th of its launches; of an op with unequally many
+ * of both nothing is known, and nothing counted.
  */
 #ifndef PROFILE_ANALYZE_H
 #define PROFILE_ANALYZE_H
@@ -29,6 +37,8 @@ struct bucket_times {
     int64_t launch_ns; /* ... and every bucket before it is launched (PyTorch launches in order) */
     int64_t start_ns, end_ns;
     int64_t hidden_ns, exposed_ns; /* of [start, end): beside compute, or not */
+    int64_t transfer_ns;           /* the shortest [start, end) of any rank: without the waiting for others */
+    uint32_t members;              /* ranks that take part */
     uint32_t rank; /* where it ends last, the lowest among equals; OP_NONE: not reduced, no times */
 };
 
@@ -61,6 +71,9 @@ struct analysis {
     /* Of that rank's members of gangs in the median step, in sum: transfer, what the fastest member of the
      * gang took, and wait, what its own took longer. */
     int64_t transfer_ns, wait_ns;
+    int64_t launch_wait_ns; /* of that rank in the median step; -1: its launches are not known */
+    double
+        slowdown_percent; /* of computation by communication beside it (profile/slowdown.h); NAN: unknown */
     int64_t backward_start_ns,
         backward_end_ns; /* of that rank: first BWD start, last BWD or PACK end; absolute */
     struct bucket_times *buckets;
@@ -68,6 +81,15 @@ struct analysis {
     /* ... and of its communication by bucket, [rank * (n_buckets + 1) + bucket]; row n_buckets: of none */
     struct causes *bucket_causes;
 };
+
+/* Whether that rank waits for launches for at least LAUNCH_BOUND_PERCENT of its window. */
+#define LAUNCH_BOUND_PERCENT 10
+bool analysis_launch_bound(const struct analysis *);
+
+/* What nccl-tests call the bandwidths of an all-reduce, in bytes a second: algorithm's, bytes / transfer, and
+ * bus's, that times 2 (n - 1) / n for n members, which is what a link must carry whatever n is.  False: fewer
+ * than two members, or no time. */
+bool bucket_bandwidth(const struct bucket_times *, uint64_t bytes, double *algorithm, double *bus);
 
 /* A step done otherwise, to compare with: another overlap.  Borrowed. */
 struct variant {

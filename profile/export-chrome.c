@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "profile/cost-rows.h"
+#include "profile/kernel-name.h"
 
 /* Writes rows of one array or object: "[" or "{" before the first, "," before the others, each on a line. */
 struct rows {
@@ -137,16 +138,16 @@ static void write_costs(const struct trace *trace, GString *out)
     g_string_append_c(out, ']');
 }
 
-static void write_labels(const struct trace *trace, GString *out)
+static void write_texts(const char *name, const struct trace_label *texts, uint32_t n, GString *out)
 {
-    g_string_append(out, ",\n\"labels\":{");
-    for (uint32_t i = 0; i < trace->n_labels; i++) {
-        g_string_append(out, i ? "," : "");
-        json_string(out, trace->labels[i].key);
+    key(out, ",\n", name);
+    for (uint32_t i = 0; i < n; i++) {
+        g_string_append(out, i ? "," : "{");
+        json_string(out, texts[i].key);
         g_string_append_c(out, ':');
-        json_string(out, trace->labels[i].value);
+        json_string(out, texts[i].value);
     }
-    g_string_append_c(out, '}');
+    g_string_append(out, n ? "}" : "{}");
 }
 
 static void write_training(const struct trace *trace, GString *out)
@@ -209,7 +210,9 @@ static void write_header(const struct trace *trace, GString *out)
     field(out, ",", "spans", (int64_t)trace->n_spans);
     flag_field(out, "simulated", trace->simulated);
     flag_field(out, "cancelled", trace->cancelled);
-    write_labels(trace, out);
+    write_texts("labels", trace->labels, trace->n_labels, out);
+    if (trace->n_facts)
+        write_texts("facts", trace->facts, trace->n_facts, out);
     write_training(trace, out);
     write_memory(trace, out);
     write_lanes(&trace->t, out);
@@ -251,7 +254,8 @@ struct writer {
     const struct trace *trace;
     struct rows rows;
     GString *name;
-    uint32_t next_tid; /* for rows of lanes whose spans overlap */
+    uint32_t next_tid; /* for further rows of lanes */
+    uint32_t *op_tid;  /* by lane: the thread of its ops, which its spans are parts of; 0: spans are ops */
     bool *seen;        /* ops whose fields are written */
 };
 
@@ -278,15 +282,17 @@ static void name_process(struct writer *w, uint32_t rank)
     g_string_append_printf(out, "\"sort_index\":%" PRIu32 "}}", rank);
 }
 
-static void name_thread(struct writer *w, uint32_t lane, uint32_t tid)
+/* what: "" or " ops", which are above. */
+static void name_thread(struct writer *w, uint32_t lane, uint32_t tid, const char *what)
 {
     GString *out = w->rows.out;
     uint32_t pid = lane_pid(w->trace, lane);
+    g_string_printf(w->name, "%s%s", w->trace->t.lanes[lane].name, what);
     metadata(w, "thread_name", pid, tid);
-    text_field(out, "", "name", w->trace->t.lanes[lane].name);
+    text_field(out, "", "name", w->name->str);
     g_string_append(out, "}}");
     metadata(w, "thread_sort_index", pid, tid);
-    g_string_append_printf(out, "\"sort_index\":%" PRIu32 "}}", lane);
+    g_string_append_printf(out, "\"sort_index\":%" PRIu64 "}}", 2 * (uint64_t)lane + !*what);
 }
 
 /* All of struct trace_op that the event of one of its spans does not say. */
@@ -324,7 +330,10 @@ static void begin_event(struct writer *w, const char *phase, uint32_t tid, const
     static const char *const categories[SPAN_CLASSES + 1] = {"compute", "comm", "copy", "host", "op"};
     GString *out = w->rows.out;
     const char *category = categories[MIN(span->cls, SPAN_CLASSES)];
-    if (span->op == OP_NONE)
+    g_string_truncate(w->name, 0);
+    if (span->name)
+        kernel_name(span->name, w->name);
+    else if (span->op == OP_NONE)
         g_string_assign(w->name, category);
     else
         op_text(&w->trace->t, &w->trace->ops[span->op].tag, w->name);
@@ -342,6 +351,8 @@ static void end_event(struct writer *w, const struct trace_span *span)
 {
     GString *out = w->rows.out;
     field(out, ",\"args\":{", "lane", span->lane);
+    if (span->name)
+        text_field(out, ",", "kernel", span->name);
     if (span->op != OP_NONE) {
         field(out, ",", "op", span->op);
         if (!w->seen[span->op])
@@ -364,9 +375,37 @@ static void mark_event(struct writer *w, uint32_t op)
 {
     int64_t at_ns = w->trace->ops[op].start_ns;
     uint32_t lane = w->trace->ops[op].lane;
-    struct trace_span none = {at_ns, at_ns, lane, op, SPAN_CLASSES};
+    struct trace_span none = {at_ns, at_ns, lane, op, SPAN_CLASSES, NULL};
     begin_event(w, "{\"ph\":\"i\",\"s\":\"t\"", lane + 1, &none);
     end_event(w, &none);
+}
+
+/* An op over the spans that it is made of, for people: what is read of it stands at its first span. */
+static void bracket_event(struct writer *w, uint32_t op)
+{
+    const struct trace_op *o = &w->trace->ops[op];
+    uint32_t tid = w->op_tid[o->lane];
+    struct trace_span whole = {o->start_ns, o->end_ns, o->lane, op, SPAN_CLASSES, NULL};
+    begin_event(w, "{\"ph\":\"B\"", tid, &whole);
+    g_string_append_c(w->rows.out, '}');
+    next_row(&w->rows);
+    field(w->rows.out, "{\"ph\":\"E\",", "pid", lane_pid(w->trace, o->lane));
+    field(w->rows.out, ",", "tid", tid);
+    g_string_append(w->rows.out, ",\"ts\":");
+    json_us(w->rows.out, o->end_ns);
+    g_string_append_c(w->rows.out, '}');
+}
+
+/* Lanes of kernels have a thread more, of the ops. */
+static void name_op_threads(struct writer *w)
+{
+    const struct trace *trace = w->trace;
+    g_autofree bool *kernels = trace_kernel_lanes(trace);
+    for (uint32_t lane = 0; lane < trace->t.n_lanes; lane++)
+        if (kernels[lane]) {
+            w->op_tid[lane] = w->next_tid++;
+            name_thread(w, lane, w->op_tid[lane], " ops");
+        }
 }
 
 struct row_end {
@@ -391,7 +430,7 @@ static size_t write_lane(struct writer *w, size_t i)
         if (row == rows->len) {
             struct row_end more = {INT64_MIN, w->next_tid++};
             g_array_append_val(rows, more);
-            name_thread(w, lane, more.tid);
+            name_thread(w, lane, more.tid, "");
         }
         struct row_end *chosen = &g_array_index(rows, struct row_end, row);
         chosen->end_ns = span->end_ns;
@@ -403,20 +442,30 @@ static size_t write_lane(struct writer *w, size_t i)
 
 void export_chrome(const struct trace *trace, GString *out)
 {
-    struct writer w = {trace, {out}, g_string_new(NULL), trace->t.n_lanes + 1, g_new0(bool, trace->n_ops)};
+    struct writer w = {.trace = trace,
+                       .rows = {out},
+                       .name = g_string_new(NULL),
+                       .next_tid = trace->t.n_lanes + 1,
+                       .op_tid = g_new0(uint32_t, trace->t.n_lanes),
+                       .seen = g_new0(bool, trace->n_ops)};
     g_string_append(out, "{\"displayTimeUnit\":\"ms\",\n");
     write_header(trace, out);
     g_string_append(out, "\"traceEvents\":[");
     for (uint32_t rank = 0; rank < trace->t.n_ranks; rank++)
         name_process(&w, rank);
     for (uint32_t lane = 0; lane < trace->t.n_lanes; lane++)
-        name_thread(&w, lane, lane + 1);
+        name_thread(&w, lane, lane + 1, "");
+    name_op_threads(&w);
     for (size_t i = 0; i < trace->n_spans;)
         i = write_lane(&w, i);
-    for (uint32_t op = 0; op < trace->n_ops; op++)
+    for (uint32_t op = 0; op < trace->n_ops; op++) {
         if (!w.seen[op])
             mark_event(&w, op);
+        if (w.op_tid[trace->ops[op].lane])
+            bracket_event(&w, op);
+    }
     g_string_append(out, "\n]}\n");
     g_string_free(w.name, TRUE);
+    g_free(w.op_tid);
     g_free(w.seen);
 }

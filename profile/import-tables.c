@@ -155,14 +155,14 @@ static void read_buckets(struct reader *r)
     t->bucket_params = (uint32_t *)(void *)g_array_free(params, FALSE);
 }
 
-static void read_labels(struct reader *r)
+static void read_texts(struct reader *r, void (*set)(struct trace *, const char *, const char *))
 {
     json_object(r->j);
     for (const char *key; (key = json_key(r->j));) {
         g_autofree char *name = g_strdup(key);
         const char *value = json_text(r->j);
         if (!json_cut(r->j) && !json_bad(r->j))
-            trace_label(r->trace, name, "%s", value);
+            set(r->trace, name, value);
     }
 }
 
@@ -262,7 +262,9 @@ static void read_table(struct reader *r, const char *key)
     else if (!strcmp(key, "costs"))
         trace->costs = read_rows(r, trace->costs, read_cost, sizeof *trace->costs, &trace->n_costs);
     else if (!strcmp(key, "labels"))
-        read_labels(r);
+        read_texts(r, trace_label_text);
+    else if (!strcmp(key, "facts"))
+        read_texts(r, trace_fact_text);
     else if (!strcmp(key, "loss"))
         read_loss(r);
     else if (!strcmp(key, "weight_hash"))

@@ -11,8 +11,9 @@ struct trace_counts {
     uint32_t steps;
 };
 
-/* Reads the object that comes next into an initialised trace: tables, costs, labels, training, memory.  Every index
- * lies in its table, every rank has a lane, lists have as many elements as there are ranks or steps; else j is bad. */
+/* Reads the object that comes next into an initialised trace: tables, costs, labels, training, memory.  Every
+ * index lies in its table, every rank has a lane, lists have as many elements as there are ranks or steps;
+ * else j is bad. */
 void import_tables(struct json *j, struct trace *, struct trace_counts *);
 
 #endif

@@ -21,6 +21,7 @@ struct event {
     uint8_t cls;
     uint32_t lane;
     uint64_t index;
+    const char *kernel; /* interned; NULL: none */
     struct trace_op op;
 };
 
@@ -30,7 +31,7 @@ struct events {
     struct trace_counts counts;
     GArray *ops;          /* struct indexed_op, in the order of the file */
     GArray *spans;        /* struct trace_span */
-    int64_t *lane_end_ns; /* of the last span of each lane that was read */
+    int64_t *lane_end_ns; /* of the last span of each lane that was read; of kernels, its start */
     int64_t total_ns;
 };
 
@@ -86,6 +87,8 @@ static void argument(struct events *e, const char *key, struct event *event)
     } else if (!strcmp(key, "op")) {
         event->has_op = true;
         event->index = json_u64(j, OP_NONE - 1);
+    } else if (!strcmp(key, "kernel")) {
+        event->kernel = tables_intern(&e->trace->t, json_text(j));
     } else if (!strcmp(key, "kind")) {
         event->described = true;
         op->tag.kind = read_name(j, op_name, OP_KINDS);
@@ -200,15 +203,17 @@ static void add_span(struct events *e, const struct event *event)
                               .end_ns = event->ts_ns + event->duration_ns,
                               .lane = event->lane,
                               .op = event->has_op ? (uint32_t)event->index : OP_NONE,
-                              .cls = event->cls};
+                              .cls = event->cls,
+                              .name = event->kernel};
     if (span.cls == SPAN_CLASSES)
-        json_fail(e->j, "a span should be of the category compute, comm or copy");
+        json_fail(e->j, "a span should be of the category compute, comm, copy or host");
     else if (span.start_ns < e->lane_end_ns[span.lane])
-        json_fail(e->j, "the span begins before the one before it on lane %u, \"%s\", ends", span.lane,
-                  e->trace->t.lanes[span.lane].name);
+        json_fail(e->j, "the span begins before the one before it on lane %u, \"%s\", %s", span.lane,
+                  e->trace->t.lanes[span.lane].name, span.name ? "begins" : "ends");
     else
         g_array_append_val(e->spans, span);
-    e->lane_end_ns[span.lane] = span.end_ns;
+    /* A stream may begin a kernel while the one before it ends. */
+    e->lane_end_ns[span.lane] = span.name ? span.start_ns : span.end_ns;
     count_time(e, event->duration_ns);
 }
 

@@ -31,7 +31,7 @@ static bool is_class(const struct trace *trace, const struct trace_span *span, u
 
 static bool is_phase(const struct trace *trace, const struct trace_span *span, unsigned phase)
 {
-    return span->op != OP_NONE && op_phase(trace->ops[span->op].tag.kind) == phase;
+    return span->cls != SPAN_HOST && span->op != OP_NONE && op_phase(trace->ops[span->op].tag.kind) == phase;
 }
 
 /* The union of the spans that match.  Lanes are sorted, so they only need merging. */
@@ -89,7 +89,7 @@ struct interval index_window(const struct index *index, uint32_t step, uint32_t 
             continue;
         struct slice slice = index->slices[(gsize)lane * trace->n_steps + step];
         for (size_t i = slice.begin; i < slice.end; i++) {
-            if (index->step[i] != step)
+            if (index->step[i] != step || trace->spans[i].cls == SPAN_HOST)
                 continue;
             all.start_ns = MIN(all.start_ns, trace->spans[i].start_ns);
             all.end_ns = MAX(all.end_ns, trace->spans[i].end_ns);

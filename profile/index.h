@@ -22,10 +22,11 @@ void index_release(struct index *);
 
 /* The rank's spans of the step, lane after lane, each in order of start.  g_array_unref. */
 GArray *index_spans(const struct index *, uint32_t step, uint32_t rank, unsigned span_class); /* size_t */
-/* Union of a rank's spans of a class, or of a phase, in a step.  intervals_release. */
+/* Union of a rank's spans of a class, or of a phase (but those of hosts), in a step.  intervals_release. */
 struct intervals index_busy(const struct index *, uint32_t step, uint32_t rank, unsigned span_class);
 struct intervals index_phase(const struct index *, uint32_t step, uint32_t rank, unsigned phase);
-/* From the first start to the last end; {INT64_MAX, INT64_MIN} where the rank did nothing. */
+/* From the first start to the last end of what a device did; {INT64_MAX, INT64_MIN} where the rank did
+ * nothing. */
 struct interval index_window(const struct index *, uint32_t step, uint32_t rank);
 
 #endif

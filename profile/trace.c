@@ -93,6 +93,21 @@ const char *trace_label_value(const struct trace *trace, const char *key)
     return label ? label->value : NULL;
 }
 
+const char *trace_fact_value(const struct trace *trace, const char *key)
+{
+    const struct trace_label *fact = find_label(trace->facts, trace->n_facts, key);
+    return fact ? fact->value : NULL;
+}
+
+bool *trace_kernel_lanes(const struct trace *trace)
+{
+    bool *lanes = g_new0(bool, trace->t.n_lanes + 1);
+    for (size_t i = 0; i < trace->n_spans; i++)
+        if (trace->spans[i].name && trace->t.lanes[trace->spans[i].lane].cls != LANE_HOST)
+            lanes[trace->spans[i].lane] = true;
+    return lanes;
+}
+
 static void reserve_ops(struct trace *trace, size_t n)
 {
     if (n <= trace->room_ops)
@@ -167,7 +182,9 @@ static int compare_spans(const void *a, const void *b)
         return x->op < y->op ? -1 : 1;
     if (x->end_ns != y->end_ns)
         return x->end_ns < y->end_ns ? -1 : 1;
-    return x->cls - y->cls;
+    if (x->cls != y->cls)
+        return x->cls - y->cls;
+    return g_strcmp0(x->name, y->name);
 }
 
 /* Counts spans into their lanes, then sorts those lanes that need it: an engine adds each lane in order. */

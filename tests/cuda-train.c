@@ -234,9 +234,100 @@ static bool check_case(const struct setup *s, GError **error)
     return ok;
 }
 
+/* --- cases */
+
+enum { PLACES, OVERLAP, ALGO, BUCKETS, OPTIMIZER, VIEW, CLIP, ACCUMULATE, DTYPE, FACTORS };
+static const uint8_t levels[FACTORS] = {5, OVERLAPS, ALLREDUCES, 3, OPTIMIZERS, 2, 2, 2, 2};
+static const char *const places[] = {"2:2", "2:1", "3:3", "4:2", "4:1"};
+
+/* Case `id`, mixed radix; false for one that is refused: NCCL with two ranks on a GPU, clipping before all is
+ * reduced. */
+static bool decode(uint32_t id, uint8_t *level)
+{
+    for (unsigned f = 0; f < FACTORS; f++) {
+        level[f] = (uint8_t)(id % levels[f]);
+        id /= levels[f];
+    }
+    bool shared = places[level[PLACES]][0] != places[level[PLACES]][2];
+    return !(shared && level[ALGO] == ALLREDUCE_WHOLE) &&
+           !(level[CLIP] && level[OVERLAP] == OVERLAP_OPTIMIZER);
+}
+
+static void print_case(const uint8_t *level)
+{
+    static const char *const buckets[] = {"0", "5000", "26214400"}, *const optimizers[] = {"", ":momentum",
+                                                                                           ":adam"};
+    printf("%s:%s:%s:%s%s%s%s%s%s\n", places[level[PLACES]], overlap_name(level[OVERLAP]),
+           level[ALGO] == ALLREDUCE_WHOLE ? "nccl" : allreduce_name(level[ALGO]), buckets[level[BUCKETS]],
+           optimizers[level[OPTIMIZER]], level[VIEW] ? ":view" : "", level[CLIP] ? ":clip" : "",
+           level[ACCUMULATE] ? ":accumulate" : "", level[DTYPE] ? ":tf32" : "");
+}
+
+/* Pairs of levels of two factors that no case so far has; `take` marks them as had. */
+static unsigned new_pairs(const uint8_t *level, bool had[FACTORS][FACTORS][8][8], bool take)
+{
+    unsigned n = 0;
+    for (unsigned f = 0; f < FACTORS; f++)
+        for (unsigned g = 0; g < f; g++) {
+            bool *cell = &had[f][g][level[f]][level[g]];
+            n += !*cell;
+            *cell = *cell || take;
+        }
+    return n;
+}
+
+/* Few that have every pair: always the case with the most new pairs. */
+static void print_pairs(uint32_t n)
+{
+    static bool had[FACTORS][FACTORS][8][8];
+    uint8_t level[FACTORS];
+    for (unsigned most = 1; most;) {
+        uint32_t best = 0;
+        most = 0;
+        for (uint32_t id = 0; id < n; id++)
+            if (decode(id, level) && new_pairs(level, had, false) > most) {
+                most = new_pairs(level, had, false);
+                best = id;
+            }
+        if (!most)
+            return;
+        decode(best, level);
+        new_pairs(level, had, true);
+        print_case(level);
+    }
+}
+
+/* Every place, overlap, algorithm and bucket size, each with another of the rest. */
+static void print_all(uint32_t n)
+{
+    const uint32_t crossed = 5u * OVERLAPS * ALLREDUCES * 3;
+    uint8_t level[FACTORS];
+    for (uint32_t id = 0; id < crossed; id++) {
+        bool legal = decode(id + crossed * (5 * id % (n / crossed)), level);
+        level[CLIP] = legal ? level[CLIP] : 0;
+        if (legal || places[level[PLACES]][0] == places[level[PLACES]][2] || level[ALGO] != ALLREDUCE_WHOLE)
+            print_case(level);
+    }
+}
+
+static void print_cases(bool all)
+{
+    uint32_t n = 1;
+    for (unsigned f = 0; f < FACTORS; f++)
+        n *= levels[f];
+    if (all)
+        print_all(n);
+    else
+        print_pairs(n);
+}
+
 int main(int argc, char **argv)
 {
     int status = argc > 1 ? 0 : 2;
+    if (argc > 1 && strcmp(argv[1], "--cases") == 0) {
+        print_cases(argc > 2);
+        return 0;
+    }
     for (int i = 1; i < argc; i++) {
         g_autoptr(GError) error = NULL;
         struct setup s;

@@ -16,6 +16,7 @@ cairo:viz/draw-cairo*
 pango:viz/draw-cairo*
 cblas:kernels/cpu/blas.c
 cupti:profile/collect-*
+nccl:exec/comm-nccl*
 nvtx:profile/collect-*
 '
 files() {

@@ -92,7 +92,7 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-a
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/hand-plan.h %D%/lsan.supp %D%/operand.h \
 	%D%/paper.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
-	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tsan.supp
+	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
 # Driven by cuda-*.sh on emulated GPUs.
 check_PROGRAMS += %D%/cuda-train
@@ -116,3 +116,4 @@ check-long: $(LONG_TESTS)
 include tests/gpu/bundle.mk
 include tests/fuzz/local.mk
 include tests/cuda-emulator/local.mk
+include tests/gpu/local.mk

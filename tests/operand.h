@@ -8,6 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "tests/tap.h"
+#include "tests/tolerance.h"
 
 /* An operand in double, for the reference, and in float, for the table under test.  Both hold the same
  * numbers. */
@@ -87,10 +88,6 @@ static inline int32_t *indexes(size_t n, size_t below)
         const struct k_table *k = w ? data : &k_ref_f64;                                                     \
         g_assert_cmpint((call), ==, 0);                                                                      \
     }
-
-/* Rounding of a few operations, and of sums of hundreds; sums of the gradients cancel more. */
-enum { FEW, SUMS, GRADIENTS };
-static const double tolerance[] = {[FEW] = 3e-7, [SUMS] = 1e-6, [GRADIENTS] = 3e-6};
 
 static const size_t row_counts[] = {0, 1, 3, 65, 130}, widths[] = {1, 3, 17, 65, 130, 600};
 

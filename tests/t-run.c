@@ -158,7 +158,14 @@ static struct workers *open_workers(atomic_int *stop, uint32_t *ran, int cpu, GE
 {
     static const uint32_t event_lane[] = {0, 1};
     struct worker_spec lanes[2] = {{0, -1, 16}, {0, cpu, 16}};
-    struct workers_spec spec = {2, 1, 2, lanes, event_lane, stop, fail_at_three, ran};
+    struct workers_spec spec = {.n_lanes = 2,
+                                .n_ranks = 1,
+                                .n_events = 2,
+                                .lanes = lanes,
+                                .event_lane = event_lane,
+                                .stop = stop,
+                                .run = fail_at_three,
+                                .user = ran};
     return workers_open(&spec, error);
 }
 

@@ -1,16 +1,21 @@
 # Stand-ins for the CUDA libraries, for tests only, in the folder that with-emulator names to the loader.  Never sanitized:
 # the module's real counterparts are not either, and a library of a process without the sanitizer's runtime could not be.
-EMULATOR_CORE = %D%/emulator.cpp %D%/memory.cpp %D%/check.cpp
-EMULATOR_CUDART = %D%/cudart.cpp
-EMULATOR_SOURCES = $(EMULATOR_CORE) $(EMULATOR_CUDART) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp %D%/nccl.cpp %D%/nvml.cpp
-EMULATOR_MAPS = %D%/versions-cublas.map %D%/versions-cupti.map %D%/versions-plain.map
-EXTRA_DIST += %D%/selftest.c $(EMULATOR_SOURCES) $(EMULATOR_MAPS) %D%/emulator.h %D%/with-emulator
+EMULATOR_CORE = %D%/emulator.cpp %D%/memory.cpp %D%/check.cpp %D%/fiber.cpp %D%/launch.cpp %D%/streams.cpp
+EMULATOR_CUDART = %D%/cudart.cpp %D%/cudart-memory.cpp %D%/cudart-streams.cpp
+EMULATOR_CPP = $(EMULATOR_CORE) $(EMULATOR_CUDART) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp %D%/nccl.cpp \
+	%D%/nvml.cpp %D%/device/support.cpp
+EXTRA_DIST += $(EMULATOR_CPP) %D%/cudart.h %D%/device/cuda_runtime.h %D%/device/dynamic-shared.sh %D%/device/fiber.h \
+	%D%/emulator.h %D%/machine.h %D%/selftest.c %D%/versions-cublas.map %D%/versions-cudart.map \
+	%D%/versions-cupti.map %D%/versions-plain.map %D%/with-emulator
 
 if HAVE_CUDA
-EMULATOR_LIBRARIES = %D%/libemulator.so %D%/libcudart.so.13 %D%/libcuda.so.1 %D%/libcublas.so.13 %D%/libcupti.so.13 \
+EMULATOR_LIBS = %D%/libemulator.so %D%/libcudart.so.13 %D%/libcuda.so.1 %D%/libcublas.so.13 %D%/libcupti.so.13 \
 	%D%/libnccl.so.2 %D%/libnvidia-ml.so.1 %D%/libemulated-kernels.so
 EMULATOR_CXXFLAGS = -std=c++20 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -pthread -I$(srcdir)/tests/cuda-emulator \
 	-I$(srcdir) -I. $(CUDA_CPPFLAGS)
+# Kernels as host code: every access calls the emulator, a misaligned one too.
+EMULATED_CXXFLAGS = -I$(srcdir)/tests/cuda-emulator/device -fsanitize=thread,alignment -Wno-unknown-pragmas
+EMULATED_OBJECTS = $(CUDA_KERNELS:.cu=.emu) %D%/device/support.emu
 EMULATOR_LINK = $(EMULATOR_V)$(CXX) -shared -pthread -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ -Wl,-soname,$(@F)
 EMULATOR_V = $(EMULATOR_V_@AM_V@)
 EMULATOR_V_ = $(EMULATOR_V_@AM_DEFAULT_V@)
@@ -25,6 +30,7 @@ SUFFIXES += .cpp .emu
 	$(EMULATOR_V)$(MKDIR_P) $(@D)/$(DEPDIR) && $(CXX) $(EMULATOR_CXXFLAGS) $(EMULATED_CXXFLAGS) \
 		-MD -MP -MF $(@D)/$(DEPDIR)/$(*F).emu.Po -MT $@ -c -o $@ -x c++ $<
 -include %D%/$(DEPDIR)/*.emu.Po
+-include %D%/device/$(DEPDIR)/*.emu.Po
 -include kernels/cuda/$(DEPDIR)/*.emu.Po
 
 %D%/libemulator.so: $(EMULATOR_CORE:.cpp=.emu)
@@ -44,15 +50,17 @@ SUFFIXES += .cpp .emu
 %D%/libnvidia-ml.so.1: %D%/nvml.emu %D%/libcudart.so.13 %D%/versions-plain.map
 	$(EMULATOR_LINK) %D%/nvml.emu %D%/libemulator.so %D%/libcudart.so.13 \
 		-Wl,--version-script=$(srcdir)/%D%/versions-plain.map
-%D%/libemulated-kernels.so: $(CUDA_KERNELS:.cu=.emu) %D%/libemulator.so
-	$(EMULATOR_LINK) $(CUDA_KERNELS:.cu=.emu) %D%/libemulator.so
+%D%/device/dynamic-shared.s: %D%/device/dynamic-shared.sh $(EMULATED_OBJECTS)
+	$(AM_V_GEN)sh $(srcdir)/%D%/device/dynamic-shared.sh $(EMULATED_OBJECTS) >$@
+%D%/libemulated-kernels.so: $(EMULATED_OBJECTS) %D%/device/dynamic-shared.s %D%/libemulator.so
+	$(EMULATOR_LINK) $(EMULATED_OBJECTS) %D%/device/dynamic-shared.s %D%/libemulator.so
 
 check_PROGRAMS += %D%/selftest
 %C%_selftest_SOURCES = %D%/selftest.c
 %C%_selftest_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 %C%_selftest_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
 %C%_selftest_LDADD = $(CUDA_LIBS) -lm
-%C%_selftest_DEPENDENCIES = $(EMULATOR_LIBRARIES)
-CLEANFILES += $(EMULATOR_LIBRARIES) $(EMULATOR_SOURCES:.cpp=.emu) $(CUDA_KERNELS:.cu=.emu) %D%/$(DEPDIR)/*.emu.Po \
+%C%_selftest_DEPENDENCIES = $(EMULATOR_LIBS)
+CLEANFILES += $(EMULATOR_LIBS) %D%/device/dynamic-shared.s %D%/device/$(DEPDIR)/*.emu.Po $(EMULATOR_CPP:.cpp=.emu) $(CUDA_KERNELS:.cu=.emu) %D%/$(DEPDIR)/*.emu.Po \
 	kernels/cuda/$(DEPDIR)/*.emu.Po
 endif

@@ -1,0 +1,23 @@
+#include "profile/kernel-name.h"
+
+#include <string.h>
+
+void kernel_name(const char *mangled, GString *out)
+{
+    const gsize before = out->len;
+    const char *p = mangled;
+    if (g_str_has_prefix(mangled, "_Z")) {
+        p += g_str_has_prefix(mangled, "_ZN") ? 3 : 2;
+        while (g_ascii_isdigit(*p)) {
+            char *name;
+            guint64 n = g_ascii_strtoull(p, &name, 10);
+            if (n == 0 || n > strlen(name))
+                break;
+            g_string_append(out, out->len > before ? "::" : "");
+            g_string_append_len(out, name, (gssize)n);
+            p = name + n;
+        }
+    }
+    if (out->len == before)
+        g_string_append(out, mangled);
+}

@@ -1,0 +1,216 @@
+/* tests/cuda-emulator/check.cpp -- the happens-before checker, after FastTrack (Flanagan and Freund, 2009).
+ *
+ * Every four bytes of device and pinned memory have a cell with who wrote them last and who has read them since, as epochs: a
+ * stream's index and the number of its task.  A task that touches them races with these unless its vector clock says
+ * that they came before.  Within a kernel, the cell has who wrote and read in this launch: threads of one block are ordered by
+ * barriers, blocks not at all. */
+#include "machine.h"
+#include "device/fiber.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <set>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace emu {
+
+namespace {
+
+using Epoch = uint64_t; /* stream << 48 | task; the highest bit: index into `sets` */
+enum : Epoch { NONE = 0, LIVE = 1, SET = Epoch(1) << 63, TASK = (Epoch(1) << 48) - 1 };
+
+struct Cell {
+    Epoch write, read; /* write NONE: not live; LIVE: never written */
+    Touch wrote, has_read;
+};
+
+char *base;
+size_t mapped;
+Cell *cells;
+std::vector<std::vector<Epoch>> sets;
+std::vector<uint32_t> free_sets;
+std::vector<std::vector<uint32_t>> names; /* [stream][task]: index into words */
+std::map<std::string, uint32_t> word_of;
+std::vector<std::string> words;
+Running now;
+Epoch mine;
+
+uint32_t word(const std::string &text)
+{
+    const auto [at, made] = word_of.try_emplace(text, uint32_t(words.size()));
+    if (made)
+        words.push_back(text);
+    return at->second;
+}
+
+const std::string &name_of(Epoch e)
+{
+    return words[names[e >> 48][(e & TASK) - 1]];
+}
+
+bool before(Epoch e)
+{
+    const size_t stream = e >> 48;
+    return stream == 0 || (stream < now.clock->size() && (*now.clock)[stream] >= (e & TASK));
+}
+
+void race(Epoch other, bool other_writes, bool writes, const void *p)
+{
+    /* The same whichever of the two ran first. */
+    struct Side {
+        std::string name;
+        unsigned stream;
+        const char *verb;
+        auto operator<=>(const Side &) const = default;
+    };
+    Side a{pretty(name_of(mine)), now.stream, writes ? "writes" : "reads"},
+        b{pretty(name_of(other)), unsigned(other >> 48), other_writes ? "writes" : "reads"};
+    if (b < a)
+        std::swap(a, b);
+    static std::set<std::pair<Side, Side>> said;
+    if (!said.insert({a, b}).second)
+        return;
+    complain("race: nothing orders %s on stream %u, which %s, and %s on stream %u, which %s %s", a.name.c_str(), a.stream,
+             a.verb, b.name.c_str(), b.stream, b.verb, describe(p).c_str());
+}
+
+void read_cell(Cell &c, const void *p)
+{
+    if (c.write == mine || c.read == mine)
+        return;
+    if (!before(c.write))
+        race(c.write, true, false, p);
+    if (c.read & SET) {
+        std::vector<Epoch> &set = sets[c.read & ~SET];
+        std::erase_if(set, [](Epoch e) { return e >> 48 == now.stream; });
+        set.push_back(mine);
+    } else if (c.read == NONE || before(c.read)) {
+        c.read = mine;
+    } else {
+        uint32_t i;
+        if (free_sets.empty()) {
+            i = uint32_t(sets.size());
+            sets.emplace_back();
+        } else {
+            i = free_sets.back();
+            free_sets.pop_back();
+        }
+        sets[i] = {c.read, mine};
+        c.read = SET | i;
+    }
+}
+
+void forget_reads(Cell &c)
+{
+    if (c.read & SET)
+        free_sets.push_back(uint32_t(c.read & ~SET));
+    c.read = NONE;
+}
+
+void write_cell(Cell &c, const void *p)
+{
+    if (c.write == mine && c.read == NONE)
+        return;
+    if (c.write != mine && !before(c.write))
+        race(c.write, true, true, p);
+    if (c.read & SET) {
+        for (Epoch e : sets[c.read & ~SET])
+            if (e != mine && !before(e))
+                race(e, false, true, p);
+    } else if (c.read != NONE && c.read != mine && !before(c.read)) {
+        race(c.read, false, true, p);
+    }
+    forget_reads(c);
+    c.write = mine;
+}
+
+size_t first_cell(const void *p) { return size_t(static_cast<const char *>(p) - base) / 4; }
+size_t last_cell(const void *p, size_t bytes) { return (size_t(static_cast<const char *>(p) - base) + bytes - 1) / 4; }
+
+} // namespace
+
+void join(Clock &into, const Clock &from)
+{
+    if (into.size() < from.size())
+        into.resize(from.size());
+    for (size_t i = 0; i < from.size(); i++)
+        into[i] = std::max(into[i], from[i]);
+}
+
+void check_map(char *begin, size_t bytes)
+{
+    base = begin;
+    mapped = bytes;
+    const long p = syscall(SYS_mmap, nullptr, bytes / 4 * sizeof(Cell), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    if (p == -1) {
+        perror("emulator: reserving addresses");
+        _exit(86);
+    }
+    cells = reinterpret_cast<Cell *>(p);
+}
+
+void arm(void *p, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    for (size_t i = first_cell(p); i <= last_cell(p, bytes); i++)
+        cells[i] = {LIVE, NONE, {}, {}};
+}
+
+void disarm(void *p, size_t bytes)
+{
+    if (bytes)
+        memset(static_cast<void *>(cells + first_cell(p)), 0, (last_cell(p, bytes) - first_cell(p) + 1) * sizeof(Cell));
+}
+
+void check_begin(const Running &r)
+{
+    now = r;
+    mine = Epoch(r.stream) << 48 | r.sequence;
+    if (names.size() <= r.stream)
+        names.resize(r.stream + 1);
+    names[r.stream].resize(r.sequence, 0);
+    names[r.stream].back() = word(r.task->name);
+}
+
+bool check_access(const void *p, size_t bytes, bool write)
+{
+    if (bytes == 0)
+        return true;
+    if (!base || static_cast<const char *>(p) < base || static_cast<const char *>(p) + bytes > base + mapped ||
+        (now.device >= 0 && !reaches(now.device, p))) {
+        int owner = -1;
+        const bool peer = base && in_region(p, &owner);
+        complain("%s on device %d %s %zu bytes at %s%s", pretty(now.task->name).c_str(), now.device,
+                 write ? "writes" : "reads", bytes, describe(p).c_str(),
+                 peer ? ", to which that device has no peer access" : "");
+        return false;
+    }
+    for (size_t i = first_cell(p), end = last_cell(p, bytes); i <= end; i++) {
+        Cell &c = cells[i];
+        const char *at = std::max(static_cast<const char *>(p), static_cast<const char *>(base) + i * 4);
+        if (c.write == NONE) {
+            complain("%s on device %d %s %zu bytes at %s", pretty(now.task->name).c_str(), now.device,
+                     write ? "writes" : "reads", bytes, describe(at).c_str());
+            return false;
+        }
+        if (write)
+            write_cell(c, at);
+        else
+            read_cell(c, at);
+    }
+    return true;
+}
+
+Touch *touches(const void *p, bool write)
+{
+    Cell &c = cells[first_cell(p)];
+    return write ? &c.wrote : &c.has_read;
+}
+
+} // namespace emu

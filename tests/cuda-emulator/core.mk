@@ -1,0 +1,16 @@
+# What local.mk needs to know of the emulator's core: its files, and how kernels are compiled for the host.
+EMULATOR_CORE = %D%/emulator.cpp %D%/memory.cpp %D%/check.cpp %D%/fiber.cpp %D%/streams.cpp %D%/launch.cpp
+EMULATOR_CUDART = %D%/cudart.cpp %D%/cudart-memory.cpp %D%/cudart-streams.cpp
+EMULATOR_DEVICE = %D%/device/support.cpp
+EXTRA_DIST += %D%/machine.h %D%/cudart.h %D%/versions-cudart.map %D%/device/cuda_runtime.h %D%/device/fiber.h \
+	%D%/device/dynamic-shared.sh $(EMULATOR_DEVICE)
+# Objects of kernels: their symbols are seen, their accesses and alignments watched.  They are linked without -fsanitize,
+# without -z defs (what they call of CUDA's on the host is never called), with support.cpp's object, compiled as the
+# emulator's own, and with what dynamic-shared.sh makes of all of them.
+EMULATED_CXXFLAGS = -std=c++20 -O2 -g -fPIC -pthread -fno-gnu-unique -fsanitize=thread \
+	--param tsan-instrument-func-entry-exit=0 -fsanitize=alignment -I$(srcdir)/tests/cuda-emulator/device -I$(srcdir) -I. \
+	$(CUDA_CPPFLAGS)
+# $(call emulated_link,OBJECTS): the recipe of a library of kernels.
+emulated_link = $(srcdir)/tests/cuda-emulator/device/dynamic-shared.sh $(1) >$@.s && $(CXX) -shared -o $@ $(1) \
+	tests/cuda-emulator/device/support.emu $@.s tests/cuda-emulator/libemulator.so -Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic \
+	-Wl,-z,lazy && rm -f $@.s

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Each function of the CUDA libraries that a run calls fails once: one message, the right status, no hang, nothing leaked.
+# Every function's 1st, 2nd or last call, in turn; all three with LONG=1.
+. "${srcdir:-.}/tests/cuda.sh"
+LIMIT=60
+
+# Polled: asked again and again, how often is up to the clock.
+polled=' cudaEventQuery cudaStreamQuery ncclCommGetAsyncError cudaGetLastError cudaPeekAtLastError cudaGetErrorString '
+# Asked for an opinion or for what is only told: a run goes on without.
+spare=' nvml* ncclGroupSimulateEnd ncclGetVersion cuptiGetVersion cudaDeviceCanAccessPeer cudaMemGetInfo '
+# A run goes on with times from events, and says so.
+traced=' cupti* '
+# The run is over: what it did is written, whether or not this fails.
+closing=' cudaFree cudaFreeHost cudaStreamDestroy cudaEventDestroy cublasDestroy_v2 ncclCommDestroy ncclCommAbort ncclCommFinalize cuptiUnsubscribe cuptiActivityDisable cuptiFinalize '
+
+among() { # among NAME 'PATTERN...'
+    for pattern in $2; do
+        # shellcheck disable=SC2254
+        case $1 in $pattern) return 0 ;; esac
+    done
+    return 1
+}
+
+error_of() { # an error that the function's library knows
+    case $1 in
+    cublas*) echo 13 ;;
+    nccl*) echo 1 ;;
+    cudaMalloc | cudaHostAlloc | cudaMallocHost) echo 2 ;;
+    cuda*) echo 719 ;;
+    *) echo 999 ;;
+    esac
+}
+
+set -- --backend cuda --model mini --layers 1 --d-model 8 --heads 2 --ff 16 --vocab 20 --seq-len 4 --batch 5 --ranks 2 \
+    --warmup 1 --steps 2 --bucket-mb 0.001 --figure none --report r.json --timeout 20
+
+# try GPUS NAME K ARGUMENT...
+try() {
+    gpus=$1 name=$2 k=$3
+    shift 3
+    rm -f r.json
+    emulated --gpus "$gpus" --fault "$name:$k:$(error_of "$name")" "$PARPROF" "$@"
+    ok=0
+    lines=$(grep -c '^parprof: ' "$dir/err")
+    case $status in
+    4 | 5)
+        [ "$lines" = 1 ] || ok=1
+        grep -q "^parprof: .*$(said "$name")" "$dir/err" || ok=1
+        [ "$status" = 4 ] || grep -q 'rank\|GPU\|device' "$dir/err" || ok=1
+        ;;
+    0) among "$name" "$spare$traced$closing" || ok=1 ;;
+    *) ok=1 ;;
+    esac
+    if grep -q '^emulator: ' "$dir/err"; then ok=1; fi
+    [ $ok = 0 ] || echo "status $status" >>"$dir/err"
+    result $ok "call $k of $name fails, $gpus GPUs: status $status"
+}
+
+# A message names the call as its user writes it.
+said() {
+    case $1 in
+    *_v2) echo "${1%_v2}" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+turn=0
+for gpus in 2 1; do
+    rm -f calls
+    emulated --gpus $gpus --option CALLS="$PWD/calls" "$PARPROF" "$@"
+    [ "$status" = 0 ] && [ -s calls ] && [ ! -s "$dir/err" ]
+    result $? "a run on $gpus GPUs without faults"
+    [ -s calls ] || break
+    [ $gpus = 2 ] && cp calls known
+    while read -r name count; do
+        among "$name" "$polled" && continue
+        [ $gpus = 1 ] && [ -z "$LONG" ] && grep -q "^$name " known && continue # what 2 GPUs call too was tried there
+        which=$(printf '%s\n' 1 2 "$count" | awk -v n="$count" '$1 <= n' | sort -nu)
+        if [ -z "$LONG" ]; then
+            turn=$((turn + 1))
+            which=$(echo "$which" | awk -v t=$turn '{ line[NR] = $1 } END { print line[t % NR + 1] }')
+        fi
+        for k in $which; do
+            try $gpus "$name" "$k" "$@"
+        done
+    done <calls
+done
+done_testing
