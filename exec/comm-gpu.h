@@ -41,7 +41,7 @@ void comm_p2p_close(struct comm_p2p *); /* NULL is legal; the streams have come 
 /* comm-nccl.c: ALLREDUCE, and BROADCAST in a plan that has ALLREDUCE: one communicator for each comm lane
  * that a rank has. */
 struct comm_nccl;
-char *comm_nccl_version(GError **); /* "NCCL 2.28.9", of the library that is there; g_free; needs no driver */
+char *comm_nccl_version(GError **); /* "2.28.9", of the library that is there; g_free; needs no driver */
 /* Whether NCCL can join ranks on these devices: one each.  ENGINE_ERROR_UNAVAILABLE; calls nothing of NCCL.
  */
 bool comm_nccl_allows(const uint32_t *device, uint32_t n_ranks, GError **);

@@ -31,7 +31,7 @@ char *comm_nccl_version(GError **error)
         nccl_fail(error, "ncclGetVersion", result, OP_NONE, OP_NONE);
         return NULL;
     }
-    return g_strdup_printf("NCCL %d.%d.%d", version / 10000, version % 10000 / 100, version % 100);
+    return g_strdup_printf("%d.%d.%d", version / 10000, version % 10000 / 100, version % 100);
 }
 
 bool comm_nccl_allows(const uint32_t *device, uint32_t n_ranks, GError **error)

@@ -55,9 +55,15 @@ struct comm_p2p {
 
 /* --- what a gang means */
 
-static bool is_ours(unsigned kind)
+/* In a plan with ALLREDUCE that and BROADCAST are NCCL's. */
+static bool *find_ours(const struct plan *plan)
 {
-    return kind != OP_ALLREDUCE;
+    bool *ours = g_new(bool, OP_KINDS), whole = false;
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        whole = whole || plan->ops[i].tag.kind == OP_ALLREDUCE;
+    for (unsigned i = 0; i < OP_KINDS; i++)
+        ours[i] = i != OP_ALLREDUCE && (i != OP_BROADCAST || !whole);
+    return ours;
 }
 
 static bool is_exchange(unsigned kind)
@@ -166,8 +172,9 @@ static bool read_gang(struct comm_p2p *comm, uint32_t g, GError **error)
 static bool read_gangs(struct comm_p2p *comm, GError **error)
 {
     const struct plan *plan = comm->spec.plan;
+    g_autofree bool *ours = find_ours(plan);
     for (uint32_t g = 0; g < plan->n_gangs; g++)
-        if (plan->gangs[g].n && is_ours(plan->ops[plan->gang_ops[plan->gangs[g].first]].tag.kind) &&
+        if (plan->gangs[g].n && ours[plan->ops[plan->gang_ops[plan->gangs[g].first]].tag.kind] &&
             !read_gang(comm, g, error))
             return false;
     return true;

@@ -174,17 +174,15 @@ static void examine_nccl(const struct report *r, uint32_t devices)
     GError *error = NULL;
     g_autofree char *good = g_strdup_printf("right over %u GPU%s", devices, devices == 1 ? "" : "s");
     bool ok = comm_nccl_try(devices, &error);
-    verdict(r, "NCCL all-reduce", ok, good, error);
+    verdict(r, "all-reduce", ok, good, error);
 }
 
 static void examine_work(const struct report *r, uint32_t devices, bool traced, const GError *refused)
 {
     bool ran = examine_kernels(r, devices);
-    r->say(r->user, "CUPTI subscription", traced ? CUDA_GOOD : CUDA_BAD,
-           traced ? "granted" : refused->message);
+    r->say(r->user, "CUPTI tracing", traced ? CUDA_GOOD : CUDA_BAD, traced ? "granted" : refused->message);
     if (!ran || !traced)
-        say(r, "traced kernel", CUDA_UNTRIED, "needs %s",
-            ran ? "the CUPTI subscription" : "kernels that run");
+        say(r, "traced kernel", CUDA_UNTRIED, "needs %s", ran ? "CUPTI tracing" : "kernels that run");
     else
         examine_sentinel(r);
     examine_nccl(r, devices);
@@ -192,8 +190,8 @@ static void examine_work(const struct report *r, uint32_t devices, bool traced, 
 
 static void leave_untried(const struct report *r)
 {
-    static const char *const layers[] = {"GPUs",          "peer access",    "kernels", "CUPTI subscription",
-                                         "traced kernel", "NCCL all-reduce"};
+    static const char *const layers[] = {"GPUs",          "peer access",   "kernels",
+                                         "CUPTI tracing", "traced kernel", "all-reduce"};
     for (unsigned i = 0; i < G_N_ELEMENTS(layers); i++)
         say(r, layers[i], CUDA_UNTRIED, "needs the driver");
 }
@@ -203,8 +201,6 @@ void cuda_examine(void (*to)(void *user, const char *layer, enum cuda_health, co
     const struct report r = {to, user};
     GError *refused = NULL;
     bool traced = collect_open(&refused); /* has to come before CUDA starts */
-    say(&r, "module", CUDA_GOOD, "built for CUDA %d.%d, %s", CUDART_VERSION / 1000,
-        CUDART_VERSION % 1000 / 10, CUDA_TARGETS);
     examine_libraries(&r);
     uint32_t devices = examine_driver(&r) ? cuda_devices() : 0;
     for (uint32_t i = 0; i < devices; i++)

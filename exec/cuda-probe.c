@@ -81,6 +81,8 @@ static char *find_problem(int *devices)
 bool cuda_probe(GError **error)
 {
     int devices = 0;
+    /* Read when the driver starts: a kernel that is first loaded while a collective waits may never start. */
+    g_setenv("CUDA_MODULE_LOADING", "EAGER", FALSE);
     g_autofree char *problem = find_problem(&devices);
     if (problem)
         g_set_error_literal(error, engine_error_quark(), ENGINE_ERROR_UNAVAILABLE, problem);

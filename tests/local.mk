@@ -59,7 +59,7 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz \
 	%D%/t-viz-figures
-SHELL_TESTS = %D%/cli.sh %D%/cuda-emulator.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
+SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-emulator.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c
@@ -96,6 +96,15 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-a
 LDADD = $(CORE_LIBS)
 # Driven by cuda-*.sh on emulated GPUs.
 check_PROGRAMS += %D%/cuda-train
+EXTRA_DIST += %D%/cuda-comm.c
+if HAVE_CUDA
+check_PROGRAMS += %D%/cuda-comm
+%C%_cuda_comm_SOURCES = %D%/cuda-comm.c exec/comm-nccl.c exec/comm-nccl-clique.c exec/comm-p2p.c exec/cuda-probe.c exec/peer.c
+%C%_cuda_comm_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+%C%_cuda_comm_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
+%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNELS:.cu=.o)
+%C%_cuda_comm_LDADD = $(CUDA_KERNELS:.cu=.o) $(LDADD) $(CUDA_LIBS) -lstdc++ -lm
+endif
 
 # Programs that only measure; built when asked for.
 BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-compute %D%/bench-allreduce
