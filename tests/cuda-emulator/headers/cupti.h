@@ -214,7 +214,7 @@ typedef struct CUPTI_RECORD {
     uint64_t submitted;
     uint32_t gap2[2];
     uint64_t graphNodeId;
-    uint32_t gap3[18];
+    uint32_t gap3[16];
 } CUpti_ActivityKernel10;
 
 typedef struct CUPTI_RECORD {

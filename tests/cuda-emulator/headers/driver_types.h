@@ -184,7 +184,7 @@ struct cudaDeviceProp {
     int multiProcessorCount;
     int integrated;
     int canMapHostMemory;
-    int gap2[43];
+    int gap2[41];
     int concurrentKernels;
     int ECCEnabled;
     int pciBusID;
