@@ -47,7 +47,7 @@ static struct {
 static int launch_sentinel(void)
 {
     const int status = k_cuda_f32.zero(sentinel.kernels, 1, sentinel.memory);
-    return status ? status : cudaStreamSynchronize(sentinel.stream);
+    return status ? status : (int)cudaStreamSynchronize(sentinel.stream);
 }
 
 /* CUPTI may accept everything and record nothing. */
@@ -176,6 +176,7 @@ static void label_sharing(const struct cuda *c, struct trace *trace)
             continue;
         if (!device->split) {
             trace_label_text(trace, "sharing", "ranks interleave: overlap not meaningful");
+            trace->interleaved = true;
             return;
         }
         sm_split_count(device->split, &a_part, &of);

@@ -94,35 +94,45 @@ static bool is_held_by_itself(const struct cuda *c, uint32_t op, uint32_t step)
     return true;
 }
 
+/* Whether the op is what its lane, or its rank's thread, is at: nothing else keeps it from ending. */
+static bool is_at(const struct cuda *c, uint32_t op, uint32_t step)
+{
+    const uint32_t lane = c->plan->ops[op].lane;
+    const struct gpu_lane *l = &c->lanes[lane];
+    if (l->step != step || l->ops[l->next] != op)
+        return false;
+    const bool called = atomic_load(&c->ops[op].issued) > step ||
+                        atomic_load(&c->ranks[c->plan->t.lanes[lane].rank].op) == op;
+    return called && is_held_by_itself(c, op, step);
+}
+
 static void say_absent(const struct cuda *c, uint32_t op, uint32_t step, GString *text)
 {
     const struct plan *plan = c->plan;
     const struct gang *gang = &plan->gangs[plan->ops[op].tag.gang];
-    const char *before = " for";
+    uint32_t absent = 0;
     for (uint32_t i = 0; i < gang->n; i++) {
         const uint32_t member = plan->gang_ops[gang->first + i];
-        if (atomic_load(&c->ops[member].issued) > step)
-            continue;
-        g_string_append_printf(text, "%s rank %u", before, plan->t.lanes[plan->ops[member].lane].rank);
-        before = " and";
+        if (!is_past(c, member, step) && !is_at(c, member, step))
+            g_string_append_printf(text, "%s rank %u", absent++ ? " and" : " for",
+                                   plan->t.lanes[plan->ops[member].lane].rank);
     }
-    if (*before == ' ' && before[1] == 'f')
+    if (!absent)
         g_string_append(text, ", to which every rank has come");
 }
 
 static void say_lane(const struct cuda *c, uint32_t lane, GString *text)
 {
     const struct gpu_lane *l = &c->lanes[lane];
-    if (!l->n_ops)
+    if (!l->n_ops || !is_at(c, l->ops[l->next], l->step))
         return;
-    const uint32_t op = l->ops[l->next], rank = c->plan->t.lanes[lane].rank;
-    const bool in_call = atomic_load(&c->ranks[rank].op) == op;
-    const bool issued = atomic_load(&c->ops[op].issued) > l->step;
-    if ((!issued && !in_call) || !is_held_by_itself(c, op, l->step))
-        return;
-    g_string_append_printf(text, "; rank %u %s %s", rank, issued ? "waits in" : "hangs in the calls of",
+    const uint32_t op = l->ops[l->next];
+    const bool gang = c->plan->ops[op].tag.gang != OP_NONE;
+    g_string_append_printf(text, "; rank %u %s %s", c->plan->t.lanes[lane].rank,
+                           gang || atomic_load(&c->ops[op].issued) > l->step ? "waits in"
+                                                                             : "hangs in a call for",
                            c->ops[op].name);
-    if (c->plan->ops[op].tag.gang != OP_NONE)
+    if (gang)
         say_absent(c, op, l->step, text);
 }
 

@@ -14,11 +14,11 @@
  *
  * Spans of hosts (launches) keep no device busy: they are in no union and no window.
  *
- * Launch-bound: a span of computation that begins after a gap on its lane, in its step, waited for its launch
- * for what of the gap lies before the end of the call that launched it.  launch_wait is the length of the
- * union of these over the lanes of a rank, without U(c): what is idle, or exposed, because the host was late.
- * The k-th of an op's spans, by start, is launched by the k-th of its launches; of an op with unequally many
- * of both nothing is known, and nothing counted.
+ * Launch-bound: a span of computation that begins after a gap on its lane, in its step, could have begun when
+ * the gap began and what its op depends on had ended (ready_ns); it waited for its launch from then to the
+ * end of the call that launched it, or to its start if that is earlier.  launch_wait is the length of the
+ * union of these over the lanes of a rank, without U(c).  The k-th of an op's spans, by start, is launched by
+ * the k-th of its launches; of an op with unequally many of both nothing is known, and nothing counted.
  */
 #ifndef PROFILE_ANALYZE_H
 #define PROFILE_ANALYZE_H

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "profile/read.h"
+#include "profile/report-device.h"
 
 static char *text_or_empty(const char *text)
 {
@@ -75,7 +76,7 @@ void digest_make(struct digest *d, const struct report *r)
                          .cancelled = trace->cancelled,
                          .labels = copy_labels(trace),
                          .options = copy_pairs(r->options),
-                         .environment = copy_pairs(r->environment)};
+                         .environment = report_environment(r)};
     make_rows(d, r);
     make_memory(d, trace);
 }

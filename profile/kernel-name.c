@@ -1,5 +1,6 @@
 #include "profile/kernel-name.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 void kernel_name(const char *mangled, GString *out)
@@ -7,8 +8,9 @@ void kernel_name(const char *mangled, GString *out)
     const gsize before = out->len;
     const char *p = mangled;
     if (g_str_has_prefix(mangled, "_Z")) {
-        p += g_str_has_prefix(mangled, "_ZN") ? 3 : 2;
-        while (g_ascii_isdigit(*p)) {
+        const bool nested = mangled[2] == 'N';
+        p += nested ? 3 : 2;
+        while (g_ascii_isdigit(*p) && (nested || out->len == before)) {
             char *name;
             guint64 n = g_ascii_strtoull(p, &name, 10);
             if (n == 0 || n > strlen(name))

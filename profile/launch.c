@@ -63,7 +63,7 @@ static int64_t *find_launches(const struct index *index, uint32_t step, uint32_t
     return launched_ns;
 }
 
-/* The gaps of a lane that end when a span begins whose launch came late. */
+/* What of a lane's gaps goes by after a span of computation could have begun, and before it was launched. */
 static struct intervals late_gaps(const struct index *index, uint32_t step, uint32_t lane,
                                   const int64_t *launched_ns)
 {
@@ -75,9 +75,8 @@ static struct intervals late_gaps(const struct index *index, uint32_t step, uint
         const struct trace_span *s = &trace->spans[i];
         if (index->step[i] != step || s->cls == SPAN_HOST)
             continue;
-        int64_t late_ns = s->op == OP_NONE ? INT64_MIN : MIN(launched_ns[i], s->start_ns);
-        if (s->cls == SPAN_COMPUTE && free_ns < late_ns)
-            intervals_add(&gaps, free_ns, late_ns);
+        if (s->cls == SPAN_COMPUTE && s->op != OP_NONE)
+            intervals_add(&gaps, MAX(free_ns, trace->ops[s->op].ready_ns), MIN(launched_ns[i], s->start_ns));
         free_ns = free_ns == INT64_MAX ? s->end_ns : MAX(free_ns, s->end_ns);
     }
     return gaps;

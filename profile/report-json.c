@@ -1,9 +1,10 @@
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/json.h"
 #include "profile/import.h"
 #include "profile/memory.h"
-#include "profile/report.h"
+#include "profile/report-device.h"
 #include "profile/traffic.h"
 
 /* A member of the outermost object starts a line; the schema is the first. */
@@ -133,7 +134,37 @@ static void overlap(const struct analysis *a, GString *out)
     g_string_append(out, ", \"percent\": ");
     json_double(out, (double)p->hidden_comm_ns / (double)p->comm_ns * 100);
     causes(&a->causes[a->slowest_rank], out);
+    if (!isnan(a->slowdown_percent)) {
+        g_string_append(out, ", \"compute_slowdown_percent\": ");
+        json_double(out, a->slowdown_percent);
+    }
     g_string_append(out, "}");
+}
+
+static void launches(const struct analysis *a, GString *out)
+{
+    if (a->launch_wait_ns < 0)
+        return;
+    member(out, "launches");
+    named_ns(out, "{", "wait_ns", a->launch_wait_ns);
+    g_string_append(out, ", \"percent\": ");
+    json_double(out, report_launch_percent(a));
+    g_string_append_printf(out, ", \"bound\": %s}", analysis_launch_bound(a) ? "true" : "false");
+}
+
+static void records(const struct trace *trace, GString *out)
+{
+    const char *before = "{";
+    for (unsigned i = 0; i < REPORT_RECORDS; i++) {
+        uint64_t n;
+        if (!report_fact(trace, report_records[i].fact, &n))
+            continue;
+        if (*before == '{')
+            member(out, "records");
+        g_string_append_printf(out, "%s\"%s\": %" PRIu64, before, report_records[i].key, n);
+        before = ", ";
+    }
+    g_string_append(out, *before == ',' ? "}" : "");
 }
 
 static void phases(const struct analysis *a, GString *out)
@@ -143,7 +174,22 @@ static void phases(const struct analysis *a, GString *out)
     g_string_append(out, "}");
 }
 
-static void bucket_times(const struct analysis *a, uint32_t bucket, GString *out)
+static void bandwidth(const struct trace *trace, const struct bucket_times *t, uint32_t bucket, GString *out)
+{
+    double algorithm, bus;
+    uint64_t ns;
+    if (bucket_bandwidth(t, trace->t.buckets[bucket].bytes, &algorithm, &bus)) {
+        named_ns(out, ", ", "transfer_ns", t->transfer_ns);
+        g_string_append(out, ", \"algbw_bytes_per_s\": ");
+        json_double(out, algorithm);
+        g_string_append(out, ", \"busbw_bytes_per_s\": ");
+        json_double(out, bus);
+    }
+    if (report_nccl_estimate(trace, bucket, &ns))
+        g_string_append_printf(out, ", \"nccl_estimate_ns\": %" PRIu64, ns);
+}
+
+static void bucket_times(const struct trace *trace, const struct analysis *a, uint32_t bucket, GString *out)
 {
     const struct bucket_times *t = &a->buckets[bucket];
     if (t->rank == OP_NONE)
@@ -155,6 +201,7 @@ static void bucket_times(const struct analysis *a, uint32_t bucket, GString *out
     named_ns(out, ", ", "end_ns", t->end_ns);
     named_ns(out, ", ", "hidden_ns", t->hidden_ns);
     named_ns(out, ", ", "exposed_ns", t->exposed_ns);
+    bandwidth(trace, t, bucket, out);
     causes(&a->bucket_causes[(gsize)t->rank * (a->n_buckets + 1) + bucket], out);
 }
 
@@ -178,7 +225,7 @@ static void buckets(const struct trace *trace, const struct analysis *a, GString
             json_string(out, t->params[row->closed_by].name);
         }
         if (a)
-            bucket_times(a, i, out);
+            bucket_times(trace, a, i, out);
         g_string_append(out, "}");
     }
     g_string_append(out, "]");
@@ -287,7 +334,8 @@ static void header(const struct report *r, GString *out)
         json_string(out, trace->t.model);
     }
     string_pairs(out, "options", r->options);
-    string_pairs(out, "environment", r->environment);
+    g_auto(GStrv) environment = report_environment(r);
+    string_pairs(out, "environment", (const char *const *)environment);
     labels(trace, out);
 }
 
@@ -301,9 +349,11 @@ void report_json(const struct report *r, GString *out)
         member(out, "partition_ns");
         partition(a, out);
         overlap(a, out);
+        launches(a, out);
         member(out, "phases_ns");
         phases(a, out);
     }
+    records(r->trace, out);
     buckets(r->trace, a, out);
     traffic(r->trace, out);
     memory_json(r->trace, out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile/memory.h"
+#include "profile/report-device.h"
 #include "profile/report-text.h"
 #include "profile/table.h"
 #include "profile/traffic.h"
@@ -87,9 +88,54 @@ static int64_t choose_buckets(const struct analysis *a, bool *shown)
     return next_ns;
 }
 
-static void add_bucket(const struct report *r, uint32_t i, const char *mib_format, int digits,
+/* Its bandwidths, and where that is a column, how long NCCL expects it to take. */
+static void add_bandwidth(const struct report *r, uint32_t i, bool estimates, struct table *table)
+{
+    double algorithm, bus;
+    uint64_t ns;
+    bool known = bucket_bandwidth(&r->analysis->buckets[i], r->trace->t.buckets[i].bytes, &algorithm, &bus);
+    table_cell(table, known ? text_number("%.1f", algorithm / 1e9) : g_strdup("-"));
+    table_cell(table, known ? text_number("%.1f", bus / 1e9) : g_strdup("-"));
+    if (estimates)
+        table_cell(table, report_nccl_estimate(r->trace, i, &ns) && ns <= G_MAXINT64
+                              ? text_ms((int64_t)ns, text_decimals(r))
+                              : g_strdup("-"));
+}
+
+/* What columns there are beside those of every run. */
+struct columns {
+    bool bandwidths, estimates;
+};
+
+static struct columns choose_columns(const struct report *r)
+{
+    uint64_t ns;
+    struct columns c = {.bandwidths = !r->trace->simulated && report_on_devices(r->trace)};
+    for (uint32_t i = 0; c.bandwidths && i < r->analysis->n_buckets; i++)
+        c.estimates = c.estimates || report_nccl_estimate(r->trace, i, &ns);
+    return c;
+}
+
+static void begin_buckets(struct table *table, struct columns c)
+{
+    table_init(table, "<bucket", ">MiB", "<closed by", ">ready", ">start", ">end", ">hidden", ">exposed",
+               NULL);
+    if (c.bandwidths) {
+        table_column(table, '>', g_strdup("algbw"));
+        table_column(table, '>', g_strdup("busbw"));
+    }
+    if (c.estimates)
+        table_column(table, '>', g_strdup("NCCL"));
+    g_autofree char *note = g_strconcat("   ms from start of backward, each on the rank where it ends last",
+                                        c.bandwidths ? "; GB/s of the transfer without waiting" : "",
+                                        c.estimates ? "; ms that NCCL expects" : "", NULL);
+    table_end_row(table, note);
+}
+
+static void add_bucket(const struct report *r, uint32_t i, const char *mib_format, struct columns columns,
                        struct table *table)
 {
+    const int digits = text_decimals(r);
     const struct bucket_row *row = &r->trace->t.buckets[i];
     const struct bucket_times *t = &r->analysis->buckets[i];
     table_cell(table, g_strdup_printf("%u", i));
@@ -99,6 +145,8 @@ static void add_bucket(const struct report *r, uint32_t i, const char *mib_forma
     const int64_t times_ns[] = {t->ready_ns, t->start_ns, t->end_ns, t->hidden_ns, t->exposed_ns};
     for (unsigned k = 0; k < G_N_ELEMENTS(times_ns); k++)
         table_cell(table, t->rank == OP_NONE ? g_strdup("-") : text_ms(times_ns[k], digits));
+    if (columns.bandwidths)
+        add_bandwidth(r, i, columns.estimates, table);
     table_end_row(table, NULL);
 }
 
@@ -114,13 +162,12 @@ static void print_buckets(const struct report *r, GString *out)
     const char *mib_format = least >= 104858 ? "%.1f" : "%.4f";
     bool *shown = g_new(bool, n);
     int64_t next_ns = choose_buckets(r->analysis, shown);
+    const struct columns columns = choose_columns(r);
     struct table table;
-    table_init(&table, "<bucket", ">MiB", "<closed by", ">ready", ">start", ">end", ">hidden", ">exposed",
-               NULL);
-    table_end_row(&table, "   ms from start of backward, each on the rank where it ends last");
+    begin_buckets(&table, columns);
     for (uint32_t i = 0; i < n; i++) {
         if (shown[i])
-            add_bucket(r, i, mib_format, text_decimals(r), &table);
+            add_bucket(r, i, mib_format, columns, &table);
         left_out += !shown[i];
     }
     table_print(&table, out);
@@ -322,6 +369,7 @@ void report_print(const struct report *r, GString *out)
         print_overlap(r, out);
         traffic_print(r->trace, out);
     }
+    report_device(r, out);
     memory_print(r->trace, out);
     print_training(r, out);
     if (r->trace->cancelled)

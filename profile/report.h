@@ -12,7 +12,7 @@ struct report {
     /* Other overlaps of the same work, in the order of their rows; the run's own row comes last. */
     const struct variant *others;
     uint32_t n_others;
-    bool tokens; /* the loss is of a token each, so that it has a perplexity */
+    bool tokens;              /* the loss is of a token each, so that it has a perplexity */
     struct cost_table *costs; /* what the run measured and predictions are from; NULL: nothing was run */
     const char *backend;
     /* key, value, ... ends with NULL: the options that define the work ("overlap" names the run's row in the

@@ -100,4 +100,36 @@ static inline void small_random(struct trace *trace, GRand *rand)
     trace_finish(trace);
 }
 
+/* The same as a device reports it: each op in up to three kernels, with gaps or without, and a launch of each. */
+static inline void small_kernels(struct trace *trace, GRand *rand, bool gaps)
+{
+    static const char *const names[] = {"_Z10add_kernelPfi", "_ZN7cutlass6KernelIfEEvT_", "sgemm_128x64"};
+    struct trace_span *old = trace->spans;
+    size_t n = trace->n_spans;
+    trace->spans = NULL;
+    trace->n_spans = trace->room_spans = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = old[i].start_ns;
+        for (gint32 left = g_rand_int_range(rand, 1, 4); left > 0; left--) {
+            struct trace_span kernel = old[i], launch = old[i];
+            kernel.name = names[g_rand_int_range(rand, 0, 3)];
+            kernel.start_ns = at;
+            if (left > 1)
+                kernel.end_ns = g_rand_int_range(rand, (gint32)at, (gint32)old[i].end_ns + 1);
+            at = gaps && left > 1 ? g_rand_int_range(rand, (gint32)kernel.end_ns, (gint32)old[i].end_ns + 1)
+                                  : kernel.end_ns;
+            launch.cls = SPAN_HOST;
+            launch.lane = small_lane(trace->t.lanes[old[i].lane].rank, LANE_HOST, 0);
+            launch.name = "cudaLaunchKernel";
+            launch.start_ns = kernel.start_ns - g_rand_int_range(rand, 0, 9);
+            launch.start_ns = MAX(launch.start_ns, 0); /* the base stays where it is */
+            launch.end_ns = launch.start_ns + g_rand_int_range(rand, 0, 5);
+            trace_add_span(trace, &kernel);
+            trace_add_span(trace, &launch);
+        }
+    }
+    g_free(old);
+    trace_finish(trace);
+}
+
 #endif

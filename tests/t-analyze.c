@@ -1,4 +1,5 @@
 /* The analysis against a bitmap of every nanosecond, its invariances, and statistics by counting. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void fill(const struct trace *trace, uint32_t step, uint32_t rank, struct
     for (size_t i = 0; i < trace->n_spans; i++) {
         const struct trace_span *s = &trace->spans[i];
         const struct trace_op *op = &trace->ops[s->op];
-        if (op->tag.step != step || trace->t.lanes[s->lane].rank != rank)
+        if (op->tag.step != step || trace->t.lanes[s->lane].rank != rank || s->cls == SPAN_HOST)
             continue;
         map->first = MIN(map->first, s->start_ns);
         map->last = MAX(map->last, s->end_ns);
@@ -56,6 +57,8 @@ static void test_partition(void)
         struct analysis a;
         GError *error = NULL;
         small_random(&trace, rand);
+        if (round % 2)
+            small_kernels(&trace, rand, true);
         g_assert_true(analyze(&trace, &a, &error));
         for (uint32_t step = 0; step < a.n_steps; step++) {
             int64_t first = INT64_MAX, last = INT64_MIN;
@@ -262,6 +265,196 @@ static void test_invariance(void)
     g_rand_free(rand);
 }
 
+/* Kernels without gaps are as busy as their ops, whatever the host does meanwhile. */
+static void test_kernels(void)
+{
+    GRand *rand = g_rand_new_with_seed(26);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct trace trace;
+        struct analysis before, after;
+        small_random(&trace, rand);
+        g_assert_true(analyze(&trace, &before, NULL));
+        g_assert_cmpint(before.launch_wait_ns, ==, -1);
+        small_kernels(&trace, rand, false);
+        g_assert_true(analyze(&trace, &after, NULL));
+        assert_same(&before, &after, 0);
+        g_assert_cmpint(after.launch_wait_ns, >=, 0);
+        g_assert_cmpint(after.launch_wait_ns, <=,
+                        after.partition[after.median_step * after.n_ranks + after.slowest_rank].window_ns);
+        analysis_release(&before);
+        analysis_release(&after);
+        trace_release(&trace);
+    }
+    g_rand_free(rand);
+}
+
+/* A kernel, and the call that launched it, of op `op`; call_end_ns < 0: the call is not known. */
+static void launched(struct trace *trace, uint32_t op, int64_t start_ns, int64_t end_ns, int64_t call_end_ns)
+{
+    trace_add_span(trace, &(struct trace_span){start_ns, end_ns, trace->ops[op].lane, op,
+                                               trace->t.lanes[trace->ops[op].lane].cls, "k"});
+    if (call_end_ns >= 0)
+        trace_add_span(trace, &(struct trace_span){call_end_ns - 1, call_end_ns, small_lane(0, LANE_HOST, 0),
+                                                   op, SPAN_HOST, "launch"});
+}
+
+static int64_t wait_of(struct trace *trace, bool bound)
+{
+    struct analysis a;
+    trace_finish(trace);
+    g_assert_true(analyze(trace, &a, NULL));
+    int64_t ns = a.launch_wait_ns;
+    g_assert_true(analysis_launch_bound(&a) == bound);
+    analysis_release(&a);
+    trace_release(trace);
+    return ns;
+}
+
+static void two_ops(struct trace *trace, uint32_t second_lane)
+{
+    struct trace_op op = small_op(OP_FWD, small_lane(0, LANE_COMPUTE, 0), 0, 10, 1010);
+    small_init(trace, 1, 0);
+    trace->n_steps = 1;
+    trace_add_bare_op(trace, &op);
+    op.lane = second_lane;
+    trace_add_bare_op(trace, &op);
+}
+
+static void test_launch_bound(void)
+{
+    struct trace trace;
+    const uint32_t compute = small_lane(0, LANE_COMPUTE, 0), other = small_lane(0, LANE_COMPUTE, 1);
+    /* Gaps 100-200, launched at 170, and 300-310, launched long before: 70 of 990. */
+    two_ops(&trace, compute);
+    launched(&trace, 0, 20, 100, 10);
+    launched(&trace, 0, 200, 300, 170);
+    launched(&trace, 1, 310, 1010, 190);
+    g_assert_cmpint(wait_of(&trace, false), ==, 70);
+    /* A call that returns when its kernel runs: no more than the gap.  100 of 990. */
+    two_ops(&trace, compute);
+    launched(&trace, 0, 20, 100, 10);
+    launched(&trace, 0, 200, 300, 250);
+    launched(&trace, 1, 310, 1010, 260);
+    g_assert_cmpint(wait_of(&trace, true), ==, 100);
+    /* 98 and 99 of 989: just below and at a tenth. */
+    for (int64_t late = 98; late < 100; late++) {
+        two_ops(&trace, compute);
+        launched(&trace, 0, 20, 100, 10);
+        launched(&trace, 1, 300, 1010, 100 + late);
+        g_assert_cmpint(wait_of(&trace, late == 99), ==, late);
+    }
+    /* What it depends on ends only at 150 of the gap 100-300. */
+    two_ops(&trace, compute);
+    launched(&trace, 0, 20, 100, 10);
+    launched(&trace, 1, 300, 1010, 180);
+    trace.ops[1].ready_ns = 150;
+    g_assert_cmpint(wait_of(&trace, false), ==, 30);
+    /* Another lane computes in 100-160 of the gap 100-200. */
+    two_ops(&trace, other);
+    launched(&trace, 0, 20, 100, 10);
+    launched(&trace, 0, 200, 300, 180);
+    launched(&trace, 1, 50, 160, 15);
+    g_assert_cmpint(wait_of(&trace, false), ==, 20);
+    /* An op with a call whose kernel is not there: which launched which is not known. */
+    two_ops(&trace, compute);
+    launched(&trace, 0, 20, 100, 10);
+    launched(&trace, 1, 300, 1010, 250);
+    trace_add_span(&trace,
+                   &(struct trace_span){260, 270, small_lane(0, LANE_HOST, 0), 1, SPAN_HOST, "launch"});
+    g_assert_cmpint(wait_of(&trace, false), ==, 0);
+    /* A copy on the lane keeps it busy; before a copy nothing computes late. */
+    two_ops(&trace, compute);
+    launched(&trace, 0, 20, 100, 10);
+    trace_add_span(&trace, &(struct trace_span){100, 290, compute, OP_NONE, SPAN_COPY, "copy"});
+    launched(&trace, 1, 300, 1010, 299);
+    g_assert_cmpint(wait_of(&trace, false), ==, 9);
+    /* Nothing known of launches. */
+    two_ops(&trace, compute);
+    launched(&trace, 0, 20, 100, -1);
+    launched(&trace, 1, 300, 1010, -1);
+    g_assert_cmpint(wait_of(&trace, false), ==, -1);
+}
+
+static double slowdown_of(bool simulated, unsigned beside, unsigned apart)
+{
+    struct trace trace;
+    struct analysis a;
+    struct trace_op comm = small_op(OP_ALLREDUCE, small_lane(0, LANE_COMM, 0), 0, 1000, 2000);
+    small_init(&trace, 1, 0);
+    trace.n_steps = 1;
+    trace.simulated = simulated;
+    trace.n_costs = 2;
+    trace.costs = g_new0(struct cost_key, 2);
+    trace_add_op(&trace, &comm);
+    for (unsigned key = 0; key < 2; key++) {
+        struct trace_op op = small_op(OP_BWD, small_lane(0, LANE_COMPUTE, key), 0, 0, 0);
+        op.cost = key;
+        for (unsigned i = 0; i < apart; i++) { /* 10, 11, 12, ... and twice that */
+            op.start_ns = op.ready_ns = 50 * i;
+            op.end_ns = op.start_ns + (10 + i) * (key + 1);
+            trace_add_op(&trace, &op);
+        }
+        for (unsigned i = 0; i < beside; i++) { /* 20, 22, 24, ..., of key 1 as apart */
+            op.start_ns = op.ready_ns = 1000 + 50 * i;
+            op.end_ns = op.start_ns + (key ? (10 + i) * 2 : 20 + 2 * i);
+            trace_add_op(&trace, &op);
+        }
+        op.start_ns = op.ready_ns =
+            1999 - 40 * key; /* not half of it, or just half, is beside communication */
+        op.end_ns = op.start_ns + 40 * (key + 1) + 1;
+        if (!key)
+            trace_add_op(&trace, &op);
+    }
+    trace_finish(&trace);
+    g_assert_true(analyze(&trace, &a, NULL));
+    double percent = a.slowdown_percent;
+    analysis_release(&a);
+    trace_release(&trace);
+    return percent;
+}
+
+static void test_slowdown(void)
+{
+    /* Medians 11 and 22 apart, 22 and 22 beside; 3 of each: (3 * 22 + 3 * 22) / (3 * 11 + 3 * 22) - 1. */
+    g_assert_cmpfloat_with_epsilon(slowdown_of(false, 3, 3), 100. / 3, 1e-9);
+    g_assert_true(isnan(slowdown_of(false, 2, 3)));
+    g_assert_true(isnan(slowdown_of(false, 3, 2)));
+    g_assert_true(isnan(slowdown_of(true, 3, 3)));
+}
+
+/* Two ranks, 10 and 8 us for 1 MiB, of which rank 1 waits for none. */
+static void test_bandwidth(void)
+{
+    struct trace trace;
+    struct analysis a;
+    double algorithm, bus;
+    small_init(&trace, 2, 2);
+    trace.n_steps = 1;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        struct trace_op op = small_op(OP_ALLREDUCE, small_lane(rank, LANE_COMM, 0), 0, 2000 * rank, 10000);
+        op.tag.bucket = 0;
+        trace_add_op(&trace, &op);
+    }
+    trace_finish(&trace);
+    g_assert_true(analyze(&trace, &a, NULL));
+    g_assert_cmpint(a.buckets[0].transfer_ns, ==, 8000);
+    g_assert_cmpuint(a.buckets[0].members, ==, 2);
+    g_assert_true(bucket_bandwidth(&a.buckets[0], 1 << 20, &algorithm, &bus));
+    g_assert_cmpfloat_with_epsilon(algorithm, 131072e6, 1);
+    g_assert_cmpfloat_with_epsilon(bus, 131072e6, 1); /* 2 (2 - 1) / 2 */
+    a.buckets[0].members = 8;
+    g_assert_true(bucket_bandwidth(&a.buckets[0], 1 << 20, &algorithm, &bus));
+    g_assert_cmpfloat_with_epsilon(bus, 131072e6 * 1.75, 1);
+    a.buckets[0].members = 1;
+    g_assert_false(bucket_bandwidth(&a.buckets[0], 1 << 20, &algorithm, &bus));
+    a.buckets[0].members = 2;
+    a.buckets[0].transfer_ns = 0;
+    g_assert_false(bucket_bandwidth(&a.buckets[0], 1 << 20, &algorithm, &bus));
+    g_assert_false(bucket_bandwidth(&a.buckets[1], 1 << 20, &algorithm, &bus)); /* not reduced */
+    analysis_release(&a);
+    trace_release(&trace);
+}
+
 static void test_permuted_ranks(void)
 {
     GRand *rand = g_rand_new_with_seed(25);
@@ -413,6 +606,10 @@ int main(int argc, char **argv)
     g_test_add_func("/analyze/median-step", test_median_step);
     g_test_add_func("/analyze/buckets", test_buckets);
     g_test_add_func("/analyze/invariance", test_invariance);
+    g_test_add_func("/analyze/kernels", test_kernels);
+    g_test_add_func("/analyze/launch-bound", test_launch_bound);
+    g_test_add_func("/analyze/slowdown", test_slowdown);
+    g_test_add_func("/analyze/bandwidth", test_bandwidth);
     g_test_add_func("/analyze/permuted-ranks", test_permuted_ranks);
     g_test_add_func("/analyze/waits", test_waits);
     g_test_add_func("/analyze/unknown-op", test_unknown_op);

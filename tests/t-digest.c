@@ -53,6 +53,8 @@ static void make(struct made *m, GRand *rand)
     if (g_rand_boolean(rand))
         add_memory(own, rand);
     trace_label(own, "engine", "%s", "cpu");
+    if (g_rand_boolean(rand))
+        trace_fact_text(own, "gpu", "\"H200\" \u00e4");
     trace_label(own, "odd \"key\"", "%s", "\\");
     const struct analysis *predicted = g_rand_boolean(rand) ? &m->analysis[2] : NULL;
     m->others[0] = (struct variant){"none", &m->trace[1], &m->analysis[1], predicted};

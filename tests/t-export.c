@@ -5,6 +5,7 @@
 
 #include "plan/op.h"
 #include "profile/export.h"
+#include "profile/kernel-name.h"
 #include "base/json.h"
 #include "tests/strict-json.h"
 #include "tests/small-trace.h"
@@ -132,14 +133,26 @@ static void make_irregular(struct trace *trace, GRand *rand)
 
 static void check_events(const struct trace *trace, const struct strict_json *events)
 {
-    static const char *const categories[] = {"compute", "comm", "copy"};
+    static const char *const categories[] = {"compute", "comm", "copy", "host"};
     GHashTable *row_ends = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     bool *seen = g_new0(bool, trace->n_ops);
-    size_t n_spans = 0, n_seen = 0;
+    g_autofree bool *kernels = trace_kernel_lanes(trace);
+    size_t n_spans = 0, n_seen = 0, n_open = 0, n_brackets = 0, expected = 0;
     for (guint i = 0; i < strict_json_length(events); i++) {
         const struct strict_json *event = strict_json_at(events, i), *args = strict_json_get(event, "args");
         if (*strict_json_string_of(event, "ph") == 'M')
             continue;
+        /* Ops above kernels: a pair of events each, on threads where no span is. */
+        if (*strict_json_string_of(event, "ph") == 'B' || *strict_json_string_of(event, "ph") == 'E') {
+            bool begins = *strict_json_string_of(event, "ph") == 'B';
+            g_assert_cmpuint(n_open, ==, !begins);
+            n_open = begins;
+            n_brackets += begins;
+            g_assert_null(args);
+            g_assert_false(
+                g_hash_table_contains(row_ends, GINT_TO_POINTER(strict_json_integer(event, "tid"))));
+            continue;
+        }
         uint32_t index = (uint32_t)strict_json_index(args, "op", OP_NONE);
         if (strict_json_get(args, "kind")) {
             struct trace_op op = read_op(event);
@@ -158,6 +171,9 @@ static void check_events(const struct trace *trace, const struct strict_json *ev
         g_assert_cmpuint(index, ==, s->op);
         g_assert_cmpint(strict_json_integer(args, "lane"), ==, s->lane);
         g_assert_cmpstr(strict_json_string_of(event, "cat"), ==, categories[s->cls]);
+        g_assert_true(!s->name == !strict_json_get(args, "kernel"));
+        if (s->name)
+            g_assert_cmpstr(strict_json_string_of(args, "kernel"), ==, s->name);
         g_assert_cmpint(strict_json_integer(event, "pid"), ==, trace->t.lanes[s->lane].rank + 1);
         gpointer tid = GINT_TO_POINTER(strict_json_integer(event, "tid"));
         int64_t *row_end = g_hash_table_lookup(row_ends, tid);
@@ -166,6 +182,10 @@ static void check_events(const struct trace *trace, const struct strict_json *ev
     }
     g_assert_cmpuint(n_spans, ==, trace->n_spans);
     g_assert_cmpuint(n_seen, ==, trace->n_ops);
+    for (size_t i = 0; i < trace->n_ops; i++)
+        expected += kernels[trace->ops[i].lane];
+    g_assert_cmpuint(n_brackets, ==, expected);
+    g_assert_cmpuint(n_open, ==, 0);
     g_hash_table_destroy(row_ends);
     g_free(seen);
 }
@@ -178,6 +198,8 @@ static void test_round_trip(void)
         small_random(&trace, rand);
         if (round % 2)
             make_irregular(&trace, rand);
+        if (round % 4 > 1)
+            small_kernels(&trace, rand, round % 8 > 3);
         struct strict_json *j = exported(&trace);
         const struct strict_json *head = strict_json_get(j, "parprof");
         g_assert_cmpstr(strict_json_string_of(head, "schema"), ==, "parprof.trace/1");
@@ -293,6 +315,28 @@ static void test_tables(void)
     trace_release(&trace);
 }
 
+static void test_kernel_names(void)
+{
+    static const struct {
+        const char *mangled, *text;
+    } cases[] = {{"_Z10add_kernelPfi", "add_kernel"},
+                 {"_ZN7cutlass6KernelIfEEvT_", "cutlass::Kernel"},
+                 {"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+                  "ncclDevKernel_AllReduce_Sum_f32_RING_LL"},
+                 {"sgemm_128x64", "sgemm_128x64"},
+                 {"_Z", "_Z"},
+                 {"_Z0x", "_Z0x"},
+                 {"_Z99short", "_Z99short"},
+                 {"_Z99999999999999999999999x", "_Z99999999999999999999999x"},
+                 {"_ZN1a2", "a"},
+                 {"", ""}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) out = g_string_new("x");
+        kernel_name(cases[i].mangled, out);
+        g_assert_cmpstr(out->str + 1, ==, cases[i].text);
+    }
+}
+
 static void test_scalars(void)
 {
     static const struct {
@@ -340,6 +384,7 @@ int main(int argc, char **argv)
     g_test_add_func("/export/round-trip", test_round_trip);
     g_test_add_func("/export/host-op", test_host_op);
     g_test_add_func("/export/tables", test_tables);
+    g_test_add_func("/export/kernel-names", test_kernel_names);
     g_test_add_func("/export/scalars", test_scalars);
     return g_test_run();
 }

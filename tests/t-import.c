@@ -48,6 +48,16 @@ static void check_round_trip(const struct trace *trace)
     g_assert_true(back.cancelled == trace->cancelled && back.n_steps == trace->n_steps);
     for (size_t i = 0; i < trace->n_ops; i++)
         g_assert_cmpint(back.ops[i].work_ns, ==, trace->ops[i].work_ns);
+    g_assert_cmpuint(back.n_spans, ==, trace->n_spans);
+    for (size_t i = 0; i < trace->n_spans; i++) {
+        g_assert_cmpstr(back.spans[i].name, ==, trace->spans[i].name);
+        g_assert_cmpuint(back.spans[i].cls, ==, trace->spans[i].cls);
+        g_assert_cmpuint(back.spans[i].lane, ==, trace->spans[i].lane);
+        g_assert_cmpuint(back.spans[i].op, ==, trace->spans[i].op);
+    }
+    g_assert_cmpuint(back.n_facts, ==, trace->n_facts);
+    for (uint32_t i = 0; i < trace->n_facts; i++)
+        g_assert_cmpstr(trace_fact_value(&back, trace->facts[i].key), ==, trace->facts[i].value);
     for (uint32_t i = 0; i < trace->t.n_lanes; i++)
         g_assert_cmpuint(back.t.lanes[i].node, ==, trace->t.lanes[i].node);
     for (uint32_t i = 0; i < trace->n_costs; i++) {
@@ -165,6 +175,11 @@ static void test_random(void)
         small_random(&trace, rand);
         if (round % 2)
             decorate(&trace, rand);
+        if (round % 4 > 1) {
+            small_kernels(&trace, rand, true);
+            trace_fact_text(&trace, "gpu", "H200 \"\n\u00e4");
+            trace_fact_text(&trace, "records dropped", "3");
+        }
         check_round_trip(&trace);
         use(&trace);
         trace_release(&trace);

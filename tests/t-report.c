@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "profile/facts.h"
 #include "profile/report.h"
 #include "tests/strict-json.h"
 #include "tests/small-trace.h"
@@ -525,6 +526,116 @@ static void test_json(void)
     fixture_release(&f);
 }
 
+/* The run as GPUs have it: ops of two kernels with a gap of 20 ms before the second that the host is late for
+ * in forward, and facts. */
+static void make_device_run(struct fixture *f)
+{
+    struct trace *t = &f->run;
+    struct trace_span *old = t->spans;
+    size_t n = t->n_spans;
+    t->spans = NULL;
+    t->n_spans = t->room_spans = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool forward = t->ops[old[i].op].tag.kind == OP_FWD;
+        struct trace_span first = old[i], second = old[i];
+        uint32_t host = small_lane(t->t.lanes[old[i].lane].rank, LANE_HOST, 0);
+        first.name = second.name = "_Z1kv";
+        first.end_ns = second.start_ns = old[i].start_ns + 10000 * US;
+        second.start_ns += forward ? 40000 * US : 0;
+        trace_add_span(t, &first);
+        trace_add_span(t, &second);
+        for (unsigned k = 0; k < 2; k++) {
+            struct trace_span launch = {first.start_ns, first.start_ns + (forward && k ? 45000 : 1) * US,
+                                        host,           old[i].op,
+                                        SPAN_HOST,      "launch"};
+            trace_add_span(t, &launch);
+        }
+    }
+    g_free(old);
+    trace_finish(t);
+    trace_fact_text(t, "driver", "580.65");
+    trace_fact_text(t, FACT_DROPPED, "12");
+    trace_fact_text(t, FACT_ZERO, "0");
+    trace_fact_text(t, FACT_EARLY, "3");
+    trace_fact_text(t, "nccl estimate ns of bucket 1", "25000000");
+    analysis_release(&f->run_analysis);
+    g_assert_true(analyze(t, &f->run_analysis, NULL));
+}
+
+static void test_devices(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    make_device_run(&f);
+    /* 25 MiB in 21.0 ms, 3 MiB in 28.2 ms; for two members the bus carries as much. */
+    expect_part(
+        &f.report,
+        "hidden  exposed  algbw  busbw  NCCL   ms from start of backward, each on the rank where it ends "
+        "last; "
+        "GB/s of the transfer without waiting; ms that NCCL expects\n"
+        "0       25.0  layer6.feed_forward.out   48.7   48.7   69.7    21.0      0.0    1.2    1.2     -\n"
+        "1        3.0  rest                     171.6  171.6  199.8     0.0     28.2    0.1    0.1  25.0\n",
+        true);
+    expect_part(&f.report,
+                "\nlaunch-bound: computation of rank 0 waits 35.0 ms (11.7 % of its step) for the host to "
+                "launch it; ",
+                true);
+    expect_part(&f.report, "\nrecords of CUPTI: 12 dropped, 3 of kernels before their launch\n", true);
+    expect_part(&f.report, "\ntimes ", false);
+    trace_label_text(&f.run, LABEL_TIMES, "from events, because nsys holds CUPTI");
+    expect_part(&f.report, "\ntimes from events, because nsys holds CUPTI\n", true);
+    f.run_analysis.launch_wait_ns = 29000 * US;
+    expect_part(&f.report, "launch-bound", false);
+    f.run_analysis.slowdown_percent = 12.34;
+    expect_part(&f.report, "\ncomputation is 12.3 % slower beside communication than apart from it.\n", true);
+    f.run_analysis.slowdown_percent = -1;
+    expect_part(&f.report, "\ncomputation is 1.0 % faster beside", true);
+    f.run_analysis.slowdown_percent = 0.99;
+    expect_part(&f.report, "computation is", false);
+    fixture_release(&f);
+}
+
+static double real(const struct strict_json *object, const char *key)
+{
+    g_assert_nonnull(strict_json_get(object, key));
+    return g_ascii_strtod(strict_json_get(object, key)->text, NULL);
+}
+
+static void test_devices_json(void)
+{
+    static const char *const environment[] = {"cores", "4", NULL};
+    struct fixture f;
+    fixture_init(&f);
+    make_device_run(&f);
+    f.report.environment = environment;
+    f.run_analysis.slowdown_percent = 12.5;
+    g_autoptr(GString) out = g_string_new(NULL);
+    report_json(&f.report, out);
+    struct strict_json *j = strict_json_parse(out->str);
+    const struct strict_json *facts = strict_json_get(j, "environment"),
+                             *records = strict_json_get(j, "records"),
+                             *launches = strict_json_get(j, "launches"),
+                             *buckets = strict_json_get(j, "buckets");
+    g_assert_cmpstr(strict_json_string_of(facts, "cores"), ==, "4");
+    g_assert_cmpstr(strict_json_string_of(facts, "driver"), ==, "580.65");
+    g_assert_cmpint(strict_json_integer(records, "dropped"), ==, 12);
+    g_assert_cmpint(strict_json_integer(records, "zero"), ==, 0);
+    g_assert_cmpint(strict_json_integer(records, "early"), ==, 3);
+    g_assert_null(strict_json_get(records, "inverted")); /* not known */
+    g_assert_cmpint(strict_json_integer(launches, "wait_ns"), ==, 35000 * US);
+    g_assert_cmpfloat_with_epsilon(real(launches, "percent"), 35000. / 2979, 1e-9);
+    g_assert_cmpint(strict_json_get(launches, "bound")->kind, ==, 't');
+    g_assert_cmpfloat(real(strict_json_get(j, "overlap"), "compute_slowdown_percent"), ==, 12.5);
+    const struct strict_json *first = strict_json_at(buckets, 0), *second = strict_json_at(buckets, 1);
+    g_assert_cmpint(strict_json_integer(first, "transfer_ns"), ==, 21000 * US);
+    g_assert_cmpfloat_with_epsilon(real(first, "algbw_bytes_per_s"), (25 << 20) / 0.021, 1);
+    g_assert_cmpfloat_with_epsilon(real(second, "busbw_bytes_per_s"), (3 << 20) / 0.0282, 1);
+    g_assert_null(strict_json_get(first, "nccl_estimate_ns"));
+    g_assert_cmpint(strict_json_integer(second, "nccl_estimate_ns"), ==, 25000000);
+    strict_json_free(j);
+    fixture_release(&f);
+}
+
 /* Absent, never 0: a bucket that no all-reduce carried, overlap of nothing, a prediction of a simulation. */
 static void test_json_absent(void)
 {
@@ -601,6 +712,8 @@ int main(int argc, char **argv)
     g_test_add_func("/report/memory", test_memory);
     g_test_add_func("/report/json", test_json);
     g_test_add_func("/report/json-absent", test_json_absent);
+    g_test_add_func("/report/devices", test_devices);
+    g_test_add_func("/report/devices-json", test_devices_json);
     g_test_add_func("/report/hostile-names", test_hostile_names);
     return g_test_run();
 }

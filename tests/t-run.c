@@ -191,6 +191,34 @@ static void test_failing_job(void)
     g_assert_cmpuint(ran[1], ==, 0);
 }
 
+/* Asked at a glance: busy until all is done or, once a job has failed, dropped. */
+static void test_glance(void)
+{
+    GError *error = NULL;
+    atomic_int stop = 0;
+    uint32_t ran[2] = {0};
+    struct workers *all = open_workers(&stop, ran, -1, &error);
+    g_assert_no_error(error);
+    g_assert_true(workers_idle(all));
+    workers_wait(all, 1, 0, 0);
+    workers_give(all, 1, &(struct job){.id = 0});
+    g_assert_false(workers_idle(all)); /* nobody records what it waits for */
+    g_assert_false(workers_failed(all, NULL));
+    workers_record(all, 0, 0, 0);
+    while (!workers_idle(all))
+        g_usleep(100);
+    g_assert_cmpuint(ran[1], ==, 1);
+    workers_wait(all, 1, 0, 1);
+    workers_give(all, 0, &(struct job){.id = 3});
+    while (!workers_failed(all, &error))
+        g_usleep(100);
+    g_assert_cmpstr(error->message, ==, "three");
+    g_clear_error(&error);
+    while (!workers_idle(all))
+        g_usleep(100);
+    workers_close(all);
+}
+
 static void test_thread_refused(void)
 {
     GError *error = NULL;
@@ -237,6 +265,7 @@ int main(int argc, char **argv)
     g_test_add_func("/run/bad-jitter", test_bad_jitter);
     g_test_add_func("/run/whole-allreduce", test_whole_allreduce);
     g_test_add_func("/run/failing-job", test_failing_job);
+    g_test_add_func("/run/glance", test_glance);
     g_test_add_func("/run/thread-refused", test_thread_refused);
     g_test_add_func("/run/placing", test_placing);
     return g_test_run();

@@ -265,6 +265,47 @@ static void test_speeds(void)
     trace_release(&trace);
 }
 
+/* An op of several spans: their names are the trace's own, and tell the lanes of kernels from others. */
+static void test_kernels(void)
+{
+    struct trace trace;
+    char name[] = "_Z4gemmv";
+    small_init(&trace, 1, 0);
+    struct trace_op op = small_op(OP_FWD, 0, 0, 10, 20);
+    trace_add_bare_op(&trace, &op);
+    g_assert_cmpuint(trace.n_spans, ==, 0);
+    struct lane launches = {"launches", 0, 0, OP_NONE, LANE_HOST, 0};
+    uint32_t host = trace_add_lane(&trace, &launches);
+    g_assert_cmpuint(host, ==, SMALL_LANES);
+    trace_add_span(&trace, &(struct trace_span){15, 18, 0, 0, SPAN_COMPUTE, name});
+    trace_add_span(&trace, &(struct trace_span){12, 14, 0, 0, SPAN_COMPUTE, name});
+    trace_add_span(&trace, &(struct trace_span){2, 3, host, 0, SPAN_HOST, "cudaLaunchKernel"});
+    trace_finish(&trace);
+    name[2] = 'x';
+    g_assert_cmpint(trace.spans[0].start_ns, ==, 10); /* the launch is the first of all */
+    g_assert_cmpint(trace.spans[1].start_ns, ==, 13);
+    g_assert_cmpstr(trace.spans[0].name, ==, "_Z4gemmv");
+    g_assert_true(trace.spans[0].name == trace.spans[1].name);
+    g_autofree bool *kernels = trace_kernel_lanes(&trace);
+    for (uint32_t lane = 0; lane < trace.t.n_lanes; lane++)
+        g_assert_true(kernels[lane] == (lane == 0));
+    trace_release(&trace);
+}
+
+static void test_facts(void)
+{
+    struct trace trace;
+    trace_init(&trace);
+    g_assert_null(trace_fact_value(&trace, "gpu"));
+    trace_fact_text(&trace, "gpu", "a");
+    trace_fact_text(&trace, "driver", "580");
+    trace_fact_text(&trace, "gpu", "b");
+    g_assert_cmpuint(trace.n_facts, ==, 2);
+    g_assert_cmpstr(trace_fact_value(&trace, "gpu"), ==, "b");
+    g_assert_null(trace_label_value(&trace, "gpu"));
+    trace_release(&trace);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
@@ -275,5 +316,7 @@ int main(int argc, char **argv)
     g_test_add_func("/trace/finish", test_finish);
     g_test_add_func("/trace/costs", test_costs);
     g_test_add_func("/trace/speeds", test_speeds);
+    g_test_add_func("/trace/kernels", test_kernels);
+    g_test_add_func("/trace/facts", test_facts);
     return g_test_run();
 }

@@ -21,16 +21,17 @@ namespace emu {
 namespace {
 
 using Epoch = uint64_t; /* stream << 48 | task; the highest bit: index into `sets` */
-enum : Epoch { NONE = 0, LIVE = 1, SET = Epoch(1) << 63, TASK = (Epoch(1) << 48) - 1 };
+constexpr Epoch NONE = 0, SET = Epoch(1) << 63, TASK = (Epoch(1) << 48) - 1;
 
 struct Cell {
-    Epoch write, read; /* write NONE: not live; LIVE: never written */
+    Epoch write, read; /* NONE: nobody since it was allocated */
     Touch wrote, has_read;
 };
 
 char *base;
 size_t mapped;
 Cell *cells;
+uint16_t *live; /* of every granule, how many bytes of it are of a live block */
 std::vector<std::vector<Epoch>> sets;
 std::vector<uint32_t> free_sets;
 std::vector<std::vector<uint32_t>> names; /* [stream][task]: index into words */
@@ -55,7 +56,8 @@ const std::string &name_of(Epoch e)
 bool before(Epoch e)
 {
     const size_t stream = e >> 48;
-    return stream == 0 || (stream < now.clock->size() && (*now.clock)[stream] >= (e & TASK));
+    return stream == 0 || /* NONE */
+        (stream < now.clock->size() && (*now.clock)[stream] >= (e & TASK));
 }
 
 void race(Epoch other, bool other_writes, bool writes, const void *p)
@@ -128,6 +130,28 @@ void write_cell(Cell &c, const void *p)
     c.write = mine;
 }
 
+/* The first byte that is of no live block; NULL: all are. */
+const char *first_dead(const char *p, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const size_t offset = size_t(p + done - base), within = offset % GRANULE;
+        if (live[offset / GRANULE] <= within)
+            return p + done;
+        done += std::min(size_t(live[offset / GRANULE]), GRANULE) - within;
+    }
+    return nullptr;
+}
+
+void *reserve(size_t bytes)
+{
+    const long p = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    if (p == -1) {
+        perror("emulator: reserving addresses");
+        _exit(86);
+    }
+    return reinterpret_cast<void *>(p);
+}
+
 size_t first_cell(const void *p) { return size_t(static_cast<const char *>(p) - base) / 4; }
 size_t last_cell(const void *p, size_t bytes) { return (size_t(static_cast<const char *>(p) - base) + bytes - 1) / 4; }
 
@@ -145,27 +169,35 @@ void check_map(char *begin, size_t bytes)
 {
     base = begin;
     mapped = bytes;
-    const long p = syscall(SYS_mmap, nullptr, bytes / 4 * sizeof(Cell), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    if (p == -1) {
-        perror("emulator: reserving addresses");
-        _exit(86);
-    }
-    cells = reinterpret_cast<Cell *>(p);
+    cells = static_cast<Cell *>(reserve(bytes / 4 * sizeof(Cell)));
+    live = static_cast<uint16_t *>(reserve(bytes / GRANULE * sizeof *live));
 }
 
 void arm(void *p, size_t bytes)
 {
-    if (bytes == 0)
-        return;
-    for (size_t i = first_cell(p); i <= last_cell(p, bytes); i++)
-        cells[i] = {LIVE, NONE, {}, {}};
+    for (size_t g = size_t(static_cast<char *>(p) - base) / GRANULE; bytes; g++) {
+        live[g] = uint16_t(std::min(bytes, GRANULE));
+        bytes -= live[g];
+    }
 }
 
 void disarm(void *p, size_t bytes)
 {
-    if (bytes)
-        memset(static_cast<void *>(cells + first_cell(p)), 0, (last_cell(p, bytes) - first_cell(p) + 1) * sizeof(Cell));
+    if (bytes == 0)
+        return;
+    const size_t first = size_t(static_cast<char *>(p) - base) / GRANULE, end = first + (bytes + GRANULE - 1) / GRANULE;
+    std::fill(live + first, live + end, uint16_t(0));
+    /* Cells of whole pages are given back, most were never touched. */
+    char *from = reinterpret_cast<char *>(cells + first_cell(p)), *to = reinterpret_cast<char *>(cells + last_cell(p, bytes) + 1);
+    char *page = reinterpret_cast<char *>((uintptr_t(from) + 4095) & ~uintptr_t(4095)),
+         *last = reinterpret_cast<char *>(uintptr_t(to) & ~uintptr_t(4095));
+    if (page >= last) {
+        memset(from, 0, size_t(to - from));
+        return;
+    }
+    memset(from, 0, size_t(page - from));
+    memset(last, 0, size_t(to - last));
+    madvise(page, size_t(last - page), MADV_DONTNEED);
 }
 
 void check_begin(const Running &r)
@@ -191,18 +223,17 @@ bool check_access(const void *p, size_t bytes, bool write)
                  peer ? ", to which that device has no peer access" : "");
         return false;
     }
+    if (const char *dead = first_dead(static_cast<const char *>(p), bytes)) {
+        complain("%s on device %d %s %zu bytes at %s", pretty(now.task->name).c_str(), now.device, write ? "writes" : "reads",
+                 bytes, describe(dead).c_str());
+        return false;
+    }
     for (size_t i = first_cell(p), end = last_cell(p, bytes); i <= end; i++) {
-        Cell &c = cells[i];
-        const char *at = std::max(static_cast<const char *>(p), static_cast<const char *>(base) + i * 4);
-        if (c.write == NONE) {
-            complain("%s on device %d %s %zu bytes at %s", pretty(now.task->name).c_str(), now.device,
-                     write ? "writes" : "reads", bytes, describe(at).c_str());
-            return false;
-        }
+        const void *at = base + i * 4;
         if (write)
-            write_cell(c, at);
+            write_cell(cells[i], std::max(at, p));
         else
-            read_cell(c, at);
+            read_cell(cells[i], std::max(at, p));
     }
     return true;
 }

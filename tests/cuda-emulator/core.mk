@@ -7,10 +7,6 @@ EXTRA_DIST += %D%/machine.h %D%/cudart.h %D%/versions-cudart.map %D%/device/cuda
 # Objects of kernels: their symbols are seen, their accesses and alignments watched.  They are linked without -fsanitize,
 # without -z defs (what they call of CUDA's on the host is never called), with support.cpp's object, compiled as the
 # emulator's own, and with what dynamic-shared.sh makes of all of them.
-EMULATED_CXXFLAGS = -std=c++20 -O2 -g -fPIC -pthread -fno-gnu-unique -fsanitize=thread \
+EMULATED_CXXFLAGS = -include cuda_runtime.h -std=c++20 -O2 -g -fPIC -pthread -fno-gnu-unique -fsanitize=thread \
 	--param tsan-instrument-func-entry-exit=0 -fsanitize=alignment -I$(srcdir)/tests/cuda-emulator/device -I$(srcdir) -I. \
 	$(CUDA_CPPFLAGS)
-# $(call emulated_link,OBJECTS): the recipe of a library of kernels.
-emulated_link = $(srcdir)/tests/cuda-emulator/device/dynamic-shared.sh $(1) >$@.s && $(CXX) -shared -o $@ $(1) \
-	tests/cuda-emulator/device/support.emu $@.s tests/cuda-emulator/libemulator.so -Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic \
-	-Wl,-z,lazy && rm -f $@.s

@@ -75,10 +75,11 @@ struct {
     const Task *task;
     void **arguments;
     emulated::Shared shared;
-    uint64_t launch, block_run; /* serial numbers */
+    uint32_t launch, block_run; /* serial numbers */
     uint32_t block;
     uint3 block_index, thread_index;
-    unsigned thread, threads, order, stride, started, block_phase, warp_phase[MAX_THREADS / WARP];
+    unsigned thread, threads, order, stride, started;
+    uint16_t block_phase, warp_phase[MAX_THREADS / WARP];
     unsigned ready_count, ready[MAX_THREADS];
     Thread thread_of[MAX_THREADS];
 } g;
@@ -299,7 +300,7 @@ void race_within(const Touch &other, bool other_writes, bool write, const void *
 }
 
 struct Me {
-    uint64_t launch;
+    uint32_t launch;
     bool shared;
 };
 
@@ -318,7 +319,7 @@ bool unordered(const Touch &t, Me me)
 
 void touch(Touch &wrote, Touch &has_read, bool write, const void *p, Me me)
 {
-    const unsigned warp_phase = g.warp_phase[g.thread / WARP];
+    const uint16_t warp_phase = g.warp_phase[g.thread / WARP];
     if (unordered(wrote, me))
         race_within(wrote, true, write, p);
     if (write) {
@@ -524,8 +525,7 @@ void access(const void *pointer, size_t bytes, bool write)
         access_shared(p, bytes, write);
         return;
     }
-    int device;
-    if (in_region(p, &device)) {
+    if (p >= layout.base && p < layout.base + layout.bytes) {
         if (!check_access(p, bytes, write))
             abort_kernel();
         for (const char *q = p; q < p + bytes; q = reinterpret_cast<const char *>((uintptr_t(q) & ~uintptr_t(3)) + 4))

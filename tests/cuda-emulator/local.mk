@@ -1,21 +1,18 @@
 # Stand-ins for the CUDA libraries, for tests only, in the folder that with-emulator names to the loader.  Never sanitized:
 # the module's real counterparts are not either, and a library of a process without the sanitizer's runtime could not be.
-EMULATOR_CORE = %D%/emulator.cpp %D%/memory.cpp %D%/check.cpp %D%/fiber.cpp %D%/launch.cpp %D%/streams.cpp
-EMULATOR_CUDART = %D%/cudart.cpp %D%/cudart-memory.cpp %D%/cudart-streams.cpp
-EMULATOR_CPP = $(EMULATOR_CORE) $(EMULATOR_CUDART) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp %D%/nccl.cpp \
-	%D%/nvml.cpp %D%/device/support.cpp
-EXTRA_DIST += $(EMULATOR_CPP) %D%/cudart.h %D%/device/cuda_runtime.h %D%/device/dynamic-shared.sh %D%/device/fiber.h \
-	%D%/emulator.h %D%/machine.h %D%/selftest.c %D%/versions-cublas.map %D%/versions-cudart.map \
-	%D%/versions-cupti.map %D%/versions-plain.map %D%/with-emulator
+include tests/cuda-emulator/core.mk
+EMULATOR_CPP = $(EMULATOR_CORE) $(EMULATOR_CUDART) $(EMULATOR_DEVICE) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp \
+	%D%/nccl.cpp %D%/nvml.cpp
+EXTRA_DIST += %D%/core.mk $(EMULATOR_CORE) $(EMULATOR_CUDART) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp %D%/nccl.cpp \
+	%D%/nvml.cpp %D%/emulator.h %D%/selftest.c %D%/versions-cublas.map %D%/versions-cupti.map %D%/versions-plain.map \
+	%D%/with-emulator
 
 if HAVE_CUDA
 EMULATOR_LIBS = %D%/libemulator.so %D%/libcudart.so.13 %D%/libcuda.so.1 %D%/libcublas.so.13 %D%/libcupti.so.13 \
 	%D%/libnccl.so.2 %D%/libnvidia-ml.so.1 %D%/libemulated-kernels.so
 EMULATOR_CXXFLAGS = -std=c++20 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -pthread -I$(srcdir)/tests/cuda-emulator \
 	-I$(srcdir) -I. $(CUDA_CPPFLAGS)
-# Kernels as host code: every access calls the emulator, a misaligned one too.
-EMULATED_CXXFLAGS = -I$(srcdir)/tests/cuda-emulator/device -fsanitize=thread,alignment -Wno-unknown-pragmas
-EMULATED_OBJECTS = $(CUDA_KERNELS:.cu=.emu) %D%/device/support.emu
+EMULATED_OBJECTS = $(CUDA_KERNELS:.cu=.emu) $(EMULATOR_DEVICE:.cpp=.emu)
 EMULATOR_LINK = $(EMULATOR_V)$(CXX) -shared -pthread -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ -Wl,-soname,$(@F)
 EMULATOR_V = $(EMULATOR_V_@AM_V@)
 EMULATOR_V_ = $(EMULATOR_V_@AM_DEFAULT_V@)
@@ -27,7 +24,7 @@ SUFFIXES += .cpp .emu
 	$(EMULATOR_V)$(MKDIR_P) $(@D)/$(DEPDIR) && $(CXX) $(EMULATOR_CXXFLAGS) \
 		-MD -MP -MF $(@D)/$(DEPDIR)/$(*F).emu.Po -MT $@ -c -o $@ $<
 .cu.emu:
-	$(EMULATOR_V)$(MKDIR_P) $(@D)/$(DEPDIR) && $(CXX) $(EMULATOR_CXXFLAGS) $(EMULATED_CXXFLAGS) \
+	$(EMULATOR_V)$(MKDIR_P) $(@D)/$(DEPDIR) && $(CXX) $(EMULATED_CXXFLAGS) \
 		-MD -MP -MF $(@D)/$(DEPDIR)/$(*F).emu.Po -MT $@ -c -o $@ -x c++ $<
 -include %D%/$(DEPDIR)/*.emu.Po
 -include %D%/device/$(DEPDIR)/*.emu.Po
@@ -52,8 +49,10 @@ SUFFIXES += .cpp .emu
 		-Wl,--version-script=$(srcdir)/%D%/versions-plain.map
 %D%/device/dynamic-shared.s: %D%/device/dynamic-shared.sh $(EMULATED_OBJECTS)
 	$(AM_V_GEN)sh $(srcdir)/%D%/device/dynamic-shared.sh $(EMULATED_OBJECTS) >$@
+# What kernels' files call of CUDA on the host is never called.
 %D%/libemulated-kernels.so: $(EMULATED_OBJECTS) %D%/device/dynamic-shared.s %D%/libemulator.so
-	$(EMULATOR_LINK) $(EMULATED_OBJECTS) %D%/device/dynamic-shared.s %D%/libemulator.so
+	$(EMULATOR_V)$(CXX) -shared -o $@ $(EMULATED_OBJECTS) %D%/device/dynamic-shared.s %D%/libemulator.so \
+		-Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic -Wl,-z,lazy
 
 check_PROGRAMS += %D%/selftest
 %C%_selftest_SOURCES = %D%/selftest.c

@@ -89,7 +89,12 @@ cudaError_t enqueue_item(CUstream_st *, Item);
 cudaError_t device_rest(int device); /* waits for all its streams */
 void fail_device(int device, cudaError_t); /* from now on, for good */
 
-/* memory.cpp */
+/* memory.cpp.  Blocks begin at multiples of GRANULE and have one between them. */
+constexpr size_t GRANULE = 512;
+extern struct Layout {
+    char *base;
+    size_t region, bytes; /* of a device's addresses, of all */
+} layout;                 /* base NULL: nothing was allocated yet */
 cudaError_t allocate(int device, size_t bytes, void **out); /* device -1: pinned */
 cudaError_t release(int device_or_pinned, void *p);         /* cudaErrorInvalidValue: nothing begins there */
 size_t memory_used(int device), memory_bytes();
@@ -108,8 +113,8 @@ struct Running {
 void check_begin(const Running &);
 /* False after a complaint that the memory is not live or not reachable; then the access must not happen. */
 bool check_access(const void *p, size_t bytes, bool write);
-void arm(void *p, size_t bytes), disarm(void *p, size_t bytes);
-void check_map(char *base, size_t bytes); /* the regions, once */
+void arm(void *p, size_t bytes), disarm(void *p, size_t bytes); /* of whole blocks */
+void check_map(char *base, size_t bytes);                       /* the regions, once */
 
 /* launch.cpp: kernels of ours, by the function or the stub that registered itself under a name. */
 struct Kernel {

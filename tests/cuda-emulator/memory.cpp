@@ -12,9 +12,11 @@
 
 namespace emu {
 
+struct Layout layout;
+
 namespace {
 
-enum : size_t { ALIGN = 512, GAP = 512 };
+constexpr size_t ALIGN = GRANULE, GAP = GRANULE;
 
 struct Region {
     char *base;
@@ -42,6 +44,7 @@ struct Memory {
         for (unsigned i = 0; i <= gpus(); i++)
             regions[i].base = base + region * i;
         check_map(base, all);
+        layout = {base, region, all};
     }
     Region &of(int device) { return regions[device < 0 ? gpus() : unsigned(device)]; }
 };
@@ -118,11 +121,10 @@ cudaError_t release(int device, void *p)
 
 bool in_region(const void *p, int *device)
 {
-    Memory &m = memory();
-    const size_t offset = size_t(static_cast<const char *>(p) - m.base);
-    if (static_cast<const char *>(p) < m.base || offset >= m.region * (gpus() + 1))
+    const size_t offset = size_t(static_cast<const char *>(p) - layout.base);
+    if (!layout.base || static_cast<const char *>(p) < layout.base || offset >= layout.bytes)
         return false;
-    const unsigned i = unsigned(offset / m.region);
+    const unsigned i = unsigned(offset / layout.region);
     *device = i == gpus() ? -1 : int(i);
     return true;
 }

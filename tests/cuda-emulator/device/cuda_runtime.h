@@ -78,7 +78,19 @@ inline int __all_sync(unsigned mask, int vote, const char *file = __builtin_FILE
 {
     return __ballot_sync(mask, !vote, file, line) == 0;
 }
-inline int __syncthreads_or(int vote, const char *file = __builtin_FILE(), int line = __builtin_LINE()) = delete;
+/* One block runs at a time, on one thread: a word of the host will do for all. */
+__attribute__((no_sanitize_thread)) inline int __syncthreads_or(int vote, const char *file = __builtin_FILE(),
+                                                                int line = __builtin_LINE())
+{
+    static int any;
+    any = 0;
+    __syncthreads(file, line);
+    any |= vote != 0;
+    __syncthreads(file, line);
+    const int result = any;
+    __syncthreads(file, line);
+    return result;
+}
 
 /* --- memory */
 inline void __threadfence() { emulated::fence(); }
@@ -163,6 +175,7 @@ inline float __uint2float_rn(unsigned x) { return float(x); }
 
 /* --- time: the device's clock is the host's CLOCK_MONOTONIC, for %globaltimer */
 inline unsigned long long __globaltimer() { return emulated::time_ns(); }
+inline unsigned long long emulated_device_time() { return emulated::time_ns(); }
 inline void __nanosleep(unsigned) {}
 inline long long clock64() { return (long long)emulated::time_ns(); }
 

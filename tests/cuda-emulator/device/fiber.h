@@ -54,8 +54,9 @@ namespace emu {
 
 /* Who touched four bytes within a launch. */
 struct Touch {
-    uint64_t launch = 0; /* of shared memory: the run of the block */
-    uint32_t block = 0, thread = 0, block_phase = 0, warp_phase = 0;
+    uint32_t launch, block; /* of shared memory, launch is the run of the block; 0: never touched */
+    uint32_t thread;
+    uint16_t block_phase, warp_phase;
 };
 Touch *touches(const void *p, bool write); /* of device or pinned memory; p in a region */
 
