@@ -72,6 +72,7 @@ if HAVE_CUDA
 %C%_t_collect_here_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUPTI
 %C%_t_collect_here_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
 %C%_t_collect_here_LDADD = $(LDADD) $(CUDA_LIBS) -ldl
+EXTRA_%C%_t_collect_here_DEPENDENCIES = $(CUDA_BUILT_LIBS)
 endif
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
@@ -102,8 +103,8 @@ check_PROGRAMS += %D%/cuda-comm
 %C%_cuda_comm_SOURCES = %D%/cuda-comm.c exec/comm-nccl.c exec/comm-nccl-clique.c exec/comm-p2p.c exec/cuda-probe.c exec/peer.c
 %C%_cuda_comm_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 %C%_cuda_comm_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
-%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNELS:.cu=.o)
-%C%_cuda_comm_LDADD = $(CUDA_KERNELS:.cu=.o) $(LDADD) $(CUDA_LIBS) -lstdc++ -lm
+EXTRA_%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNEL_OBJECTS) $(CUDA_BUILT_LIBS)
+%C%_cuda_comm_LDADD = $(CUDA_KERNEL_OBJECTS) $(LDADD) $(CUDA_LIBS) -lstdc++ -lm
 endif
 
 # Programs that only measure; built when asked for.

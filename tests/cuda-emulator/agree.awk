@@ -1,18 +1,21 @@
 # tests/cuda-emulator/agree.awk -- what the stand-in headers declare, as a list of macro calls for agree.cpp.  The headers are
 # written so that this suffices; headers/vector_types.h says how.
+function say(call) {
+    calls = calls call "\n"
+}
 function close_block(name) {
-    print "TYPE(" name ")"
+    say("TYPE(" name ")")
     for (i = 0; i < n; i++)
-        print "FIELD(" name ", " field[i] ")"
+        say("FIELD(" name ", " field[i] ")")
     n = 0
 }
 /^#define STAND_IN_|^#define CUPTI_RECORD / { next }
 /^#define [A-Za-z0-9_]+_INITIALIZER/ { next } # as some functions below, written out in agree.cpp
-/^#define [A-Za-z0-9_]+ +[a-z][A-Za-z]+_v[0-9]+$/ { print "FUNCTION(" $2 ")"; next }
+/^#define [A-Za-z0-9_]+ +[a-z][A-Za-z]+_v[0-9]+$/ { say("FUNCTION(" $2 ")"); next }
 /^#define [A-Za-z0-9_]+ [^{]/ {
-    print "CONSTANT(" $2 ")"
-    if ($2 ~ /VERSION(_CODE)?$/)
-        print "#define STAND_IN_" $2 " " $3
+    say("CONSTANT(" $2 ")")
+    if ($2 ~ /^(CUDART|CUPTI_API|NCCL)_VERSION/)
+        other = other " || " $2 " != " $3
     next
 }
 /^(typedef )?(enum|struct|union)[^;]*{$/ {
@@ -38,7 +41,7 @@ kind && /^}/ {
 kind == "enum" {
     sub(/^ */, "")
     sub(/ =.*/, "")
-    print "CONSTANT(" $0 ")"
+    say("CONSTANT(" $0 ")")
     next
 }
 kind == "struct" {
@@ -54,18 +57,23 @@ kind == "struct" {
 /^typedef .*\(\*/ {
     sub(/^[^(]*\(\*/, "")
     sub(/\).*/, "")
-    print "TYPE(" $0 ")"
+    say("TYPE(" $0 ")")
     next
 }
 /^typedef .*;$/ {
     sub(/;$/, "")
     sub(/.*[ *]/, "")
-    print "TYPE(" $0 ")"
+    say("TYPE(" $0 ")")
     next
 }
 /^[a-z].*\(/ {
     sub(/\(.*/, "")
     sub(/.*[ *]/, "")
     if (!/GemmEx|BatchedEx/)
-        print "FUNCTION(" $0 ")"
+        say("FUNCTION(" $0 ")")
+}
+END {
+    print "#if 0" other
+    print "puts(\"the headers here are of another version than the stand-ins\");"
+    printf "#else\n%s#endif\n", calls
 }
