@@ -59,15 +59,19 @@ std::atomic<long> pushed;
 thread_local bool in_callback;
 thread_local std::map<int, std::vector<uint64_t>> external;
 
-struct Balance {
-    ~Balance()
-    {
-        if (pushed != 0)
-            emu::complain("cupti: %ld external correlation ids were pushed and not popped", pushed.load());
-        if (state.subscribed)
-            emu::complain("leak: CUPTI was not unsubscribed");
-    }
-} balance;
+// At the end, before the emulator's own: registered after it.
+void check_balance()
+{
+    if (pushed != 0)
+        emu::complain("cupti: %ld external correlation ids were pushed and not popped", pushed.load());
+    if (state.subscribed && !emu::option("NO_LEAKS"))
+        emu::complain("leak: CUPTI was not unsubscribed");
+}
+
+void check_at_end()
+{
+    [[maybe_unused]] static const int registered = atexit(check_balance);
+}
 
 // Word `key` of EMULATOR_CUPTI; -1: not given.
 long wish(const char *key)
@@ -364,6 +368,7 @@ size_t record_bytes(CUpti_ActivityKind kind)
     if (call.fault)                                                                                          \
         return CUptiResult(call.fault);
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 CUptiResult cuptiGetVersion(uint32_t *version)
@@ -396,6 +401,7 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_Callback
     }
     if (refusal == CUPTI_ERROR_UNKNOWN || refusal == CUPTI_ERROR_NOT_INITIALIZED)
         return CUptiResult(refusal);
+    check_at_end();
     state.subscribed = true;
     timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
@@ -515,6 +521,7 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t 
 CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
 {
     BEGIN("cuptiActivityPushExternalCorrelationId")
+    check_at_end();
     external[kind].push_back(id);
     pushed++;
     return CUPTI_SUCCESS;
@@ -628,11 +635,12 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
         *text = #name;                                                                                       \
         break;
         R(CUPTI_SUCCESS)
-        R(CUPTI_ERROR_INVALID_PARAMETER) R(CUPTI_ERROR_INVALID_OPERATION) R(CUPTI_ERROR_OUT_OF_MEMORY)
-            R(CUPTI_ERROR_MAX_LIMIT_REACHED) R(CUPTI_ERROR_NOT_COMPATIBLE) R(CUPTI_ERROR_NOT_INITIALIZED)
-                R(CUPTI_ERROR_QUEUE_EMPTY) R(CUPTI_ERROR_INVALID_STREAM) R(CUPTI_ERROR_INVALID_KIND)
-                    R(CUPTI_ERROR_NOT_SUPPORTED) R(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
-                        R(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) R(CUPTI_ERROR_UNKNOWN)
+        R(CUPTI_ERROR_INVALID_PARAMETER)
+        R(CUPTI_ERROR_INVALID_OPERATION) R(CUPTI_ERROR_OUT_OF_MEMORY) R(CUPTI_ERROR_MAX_LIMIT_REACHED)
+            R(CUPTI_ERROR_NOT_COMPATIBLE) R(CUPTI_ERROR_NOT_INITIALIZED) R(CUPTI_ERROR_QUEUE_EMPTY)
+                R(CUPTI_ERROR_INVALID_STREAM) R(CUPTI_ERROR_INVALID_KIND) R(CUPTI_ERROR_NOT_SUPPORTED)
+                    R(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) R(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+                        R(CUPTI_ERROR_UNKNOWN)
 #undef R
                             default : *text = "<unknown>";
         return CUPTI_ERROR_INVALID_PARAMETER;

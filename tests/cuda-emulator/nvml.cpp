@@ -6,6 +6,7 @@
 
 #include "emulator.h"
 
+#pragma GCC visibility push(default)
 extern "C" {
 #include "exec/nvml.h"
 }

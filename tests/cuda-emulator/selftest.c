@@ -35,8 +35,10 @@ static float *device_floats(const float *from, size_t n)
 {
     void *p;
     CUDA(cudaMalloc(&p, n * sizeof(float)));
-    if (from)
+    if (from) { /* from pageable memory, which is not there yet when the call returns */
         CUDA(cudaMemcpy(p, from, n * sizeof(float), cudaMemcpyHostToDevice));
+        CUDA(cudaDeviceSynchronize());
+    }
     return p;
 }
 
@@ -131,12 +133,14 @@ static void products(void)
 static void two_products(int with_workspace)
 {
     float one = 1, zero = 0, x[4] = {1, 2, 3, 4}, *workspace = device_floats(NULL, WORKSPACE / sizeof(float));
+    cublasHandle_t handle[2];
+    float *p = device_floats(x, 4), *q[2];
     for (int i = 0; i < 2; i++) {
-        cudaStream_t stream = new_stream();
-        cublasHandle_t handle = new_handle(stream, with_workspace ? workspace : NULL);
-        float *p = device_floats(x, 4), *q = device_floats(NULL, 4);
-        BLAS(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, p, 2, p, 2, &zero, q, 2));
+        handle[i] = new_handle(new_stream(), with_workspace ? workspace : NULL);
+        q[i] = device_floats(NULL, 4);
     }
+    for (int i = 0; i < 2; i++)
+        BLAS(cublasSgemm(handle[i], CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, p, 2, p, 2, &zero, q[i], 2));
     CUDA(cudaDeviceSynchronize());
 }
 
@@ -222,9 +226,10 @@ static void collectives(void)
     ALL(ncclBroadcast(rank[r].send, rank[r].receive, COUNT, ncclFloat, 2, rank[r].comm, rank[r].stream));
     for (int r = 0; r < RANKS; r++)
         CHECK(received(r)[1] == 201);
-    ALL(ncclReduce(rank[r].send, rank[r].receive, COUNT, ncclFloat, ncclMax, 1, rank[r].comm,
+    ALL(ncclReduce(rank[r].send, rank[r].receive, COUNT, ncclFloat, ncclMin, 1, rank[r].comm,
                    rank[r].stream));
-    CHECK(received(1)[3] == 203 && received(0)[3] == 203 - 2);
+    CHECK(received(1)[3] == 3);
+    CHECK(received(0)[3] == 203);
     /* Each sends to the next and receives from the one before it, in one group. */
     NCCL(ncclGroupStart());
     for (int r = 0; r < RANKS; r++) {
@@ -318,7 +323,7 @@ static void pending_allocation(void)
 
 static struct {
     unsigned kernels, copies, external, api, zero, inverted, early, lazy;
-    uint64_t id_of_copy;
+    uint32_t copy; /* correlation of the last */
 } seen;
 static struct {
     uint32_t correlation;
@@ -353,7 +358,8 @@ static void look(const CUpti_Activity *record)
         CHECK(strstr(k->name, "ncclDevKernel") || strstr(k->name, "gemm"));
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
         seen.copies++;
-        seen.id_of_copy = id_of(((const CUpti_ActivityMemcpy6 *)record)->correlationId);
+        if (((const CUpti_ActivityMemcpy6 *)record)->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD)
+            seen.copy = ((const CUpti_ActivityMemcpy6 *)record)->correlationId;
     } else if (record->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) {
         const CUpti_ActivityExternalCorrelation *e = (const CUpti_ActivityExternalCorrelation *)record;
         ids[seen.external % 64].correlation = e->correlationId;
@@ -430,7 +436,7 @@ static void records(void)
     record();
     CHECK(seen.kernels == LAUNCHES);
     CHECK(seen.copies == 2 && seen.external == 1 &&
-          seen.id_of_copy == 77); /* the other one brings the numbers */
+          id_of(seen.copy) == 77); /* the other one brings the numbers */
     CHECK(seen.zero == 0 && seen.inverted == 0 && seen.api > LAUNCHES);
     size_t dropped;
     CUPTI(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
