@@ -1,6 +1,7 @@
 # Stand-ins for the CUDA libraries, for tests only, in the folder that with-emulator names to the loader.  Never sanitized:
 # the module's real counterparts are not either, and a library of a process without the sanitizer's runtime could not be.
 include tests/cuda-emulator/core.mk
+include tests/cuda-emulator/headers.mk
 EMULATOR_CPP = $(EMULATOR_CORE) $(EMULATOR_CUDART) $(EMULATOR_DEVICE) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp \
 	%D%/nccl.cpp %D%/nvml.cpp
 EXTRA_DIST += %D%/core.mk $(EMULATOR_CORE) $(EMULATOR_CUDART) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp %D%/nccl.cpp \
