@@ -284,11 +284,13 @@ static void print_pairs(uint32_t n)
     for (unsigned most = 1; most;) {
         uint32_t best = 0;
         most = 0;
-        for (uint32_t id = 0; id < n; id++)
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t id = (uint32_t)((uint64_t)i * 7919 % n); /* so that what is free varies */
             if (decode(id, level) && new_pairs(level, had, false) > most) {
                 most = new_pairs(level, had, false);
                 best = id;
             }
+        }
         if (!most)
             return;
         decode(best, level);

@@ -329,7 +329,8 @@ ncclResult_t ask(const emu::Call &call, const Issue &i)
     else if (i.root < 0 || i.root >= i.comm->ranks)
         result = refuse(ncclInvalidArgument, "%s : invalid root %d (root should be in the 0..%d range)",
                         call.name, i.root, i.comm->ranks);
-    else if (i.count && ((!i.send && reads(i)) || (!i.receive && writes(i) && i.sort != Sort::transfer)))
+    else if (i.count && ((i.sort == Sort::transfer ? !i.send && !i.receive : !i.send) ||
+                         (i.sort == Sort::all_reduce && !i.receive)))
         result = refuse(ncclInvalidArgument, "%s : a buffer is NULL", call.name);
     else if (emu::stream_device(i.stream) != i.comm->device)
         result = refuse(ncclInvalidArgument, "%s : the stream is of device %d, the communicator of %d",
