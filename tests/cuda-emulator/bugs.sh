@@ -1,16 +1,12 @@
 #!/bin/sh
 # What the emulator says of programs with known bugs, whatever the order in which it runs things; of clean ones, nothing.
-# BUGS: the program of bugs.cpp; with-emulator and libbugs.so lie beside it.
-. "$srcdir/tests/tap.sh"
-here=$(cd "$(dirname "$BUGS")" && pwd)
-program=$here/$(basename "$BUGS")
+. "${srcdir:-.}/tests/cuda.sh"
+export EMULATOR_KERNELS="$EMULATOR_DIR/libbugs.so"
 
 says() { # says CASE [PATTERN [OPTION=VALUE]]: PATTERN empty or absent: nothing, and exit status 0
     good=0
     for seed in 1 2 3; do
-        EMULATOR_KERNELS=$here/libbugs.so "$here/with-emulator" --gpus 2 --seed $seed ${3:+--option "$3"} "$program" "$1" \
-            >"$dir/out" 2>"$dir/err"
-        status=$?
+        emulated --gpus 2 --seed $seed ${3:+--option "$3"} "$EMULATOR_DIR/bugs" "$1"
         if [ -z "$2" ]; then
             [ $status = 0 ] && [ ! -s "$dir/err" ] || good=1
         else

@@ -10,3 +10,19 @@ EXTRA_DIST += %D%/machine.h %D%/cudart.h %D%/versions-cudart.map %D%/device/cuda
 EMULATED_CXXFLAGS = -include cuda_runtime.h -std=c++20 -O2 -g -fPIC -pthread -fno-gnu-unique -fsanitize=thread \
 	--param tsan-instrument-func-entry-exit=0 -fsanitize=alignment -I$(srcdir)/tests/cuda-emulator/device -I$(srcdir) -I. \
 	$(CUDA_CPPFLAGS)
+
+# bugs.sh: what the emulator says of programs with known bugs.
+EXTRA_DIST += %D%/bugs.cu %D%/bugs.cpp %D%/bugs.sh
+if HAVE_CUDA
+EMULATED_BUGS = %D%/bugs.emu $(EMULATOR_DEVICE:.cpp=.emu)
+%D%/bugs.s: %D%/device/dynamic-shared.sh $(EMULATED_BUGS)
+	$(AM_V_GEN)sh $(srcdir)/%D%/device/dynamic-shared.sh $(EMULATED_BUGS) >$@
+%D%/libbugs.so: $(EMULATED_BUGS) %D%/bugs.s %D%/libemulator.so
+	$(EMULATOR_V)$(CXX) -shared -o $@ $(EMULATED_BUGS) %D%/bugs.s %D%/libemulator.so -Wl,-rpath,'$$ORIGIN' \
+		-Wl,-Bsymbolic -Wl,-z,lazy
+%D%/bugs: %D%/bugs.cpp %D%/libbugs.so $(EMULATOR_LIBS)
+	$(EMULATOR_V)$(CXX) -std=c++20 -O1 -g -Wall $(CUDA_CPPFLAGS) -o $@ $(srcdir)/%D%/bugs.cpp $(CUDA_RUNPATH) $(CUDA_LIBS)
+check_SCRIPTS += %D%/bugs
+TESTS += %D%/bugs.sh
+CLEANFILES += %D%/bugs %D%/bugs.s %D%/libbugs.so %D%/bugs.emu
+endif
