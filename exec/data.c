@@ -31,7 +31,7 @@ void data_init_layer(const struct model *model, uint32_t layer, uint64_t seed, v
         const struct param *param = &model->params[p];
         const enum init init = param_init(model, p);
         const uint64_t key = random_numbered(random_mix(seed), p);
-        if (model->dtype == DTYPE_F32)
+        if (model->dtype != DTYPE_F64)
             for (uint64_t i = 0; i < param->numel; i++)
                 ((float *)block)[param->offset + i] = (float)initial(init, param->cols, key, i);
         else

@@ -1,0 +1,54 @@
+#!/bin/sh
+# What an emulated GPU makes says so, what the records lack is counted, what refuses to record is named; a rank that hangs
+# is reported; and nothing of CUDA is needed to start.
+. "${srcdir:-.}/tests/cuda.sh"
+
+set -- --backend cuda --model mini --layers 1 --d-model 8 --heads 2 --ff 16 --vocab 20 --seq-len 4 --batch 4 --ranks 2 \
+    --warmup 1 --steps 2 --bucket-mb 0.001
+readelf -d "$builddir/parprof-cuda.so" >"$dir/out"
+grep -q 'NEEDED.*libcudart\.so\.13' "$dir/out"
+result $? "the module needs the shared libcudart"
+ldd "$PARPROF" >"$dir/out"
+! grep -q 'libcu\|libnccl\|libnvidia' "$dir/out"
+result $? "the program needs nothing of CUDA"
+
+# A module whose libraries are nowhere, on a machine with a driver.
+mkdir hidden
+cp "$PARPROF" hidden/
+sed 's/libcudart\.so\.13/libmissing.so.1/g' "$builddir/parprof-cuda.so" >hidden/parprof-cuda.so
+for backend in cpu sim; do
+    emulated hidden/parprof --backend $backend --model mini --ranks 2 --figure none
+    [ "$status" = 0 ]
+    result $? "--backend $backend where the CUDA libraries are missing"
+done
+emulated hidden/parprof --backend cuda --model mini --figure none
+[ "$status" = 4 ] && grep -q 'libmissing.so.1' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
+result $? "--backend cuda names the library that is missing"
+rm -r hidden
+
+emulated "$PARPROF" "$@" --trace t.json --report r.json -o f.svg
+[ "$status" = 0 ] && [ ! -s "$dir/err" ]
+result $? "a traced run"
+for file in "$dir/out" t.json r.json f.svg; do
+    grep -q 'emulated GPU' "$file"
+    result $? "${file##*/} says that the GPU is emulated"
+done
+for what in drop:7=dropped zero:7='without times' invert:7='end before'; do
+    emulated --option "CUPTI=${what%%=*}" "$PARPROF" "$@" --figure none --report r.json
+    { [ "$status" = 0 ] && grep -q "${what#*=}" r.json; } || { [ "$status" = 5 ] && grep -q "record" "$dir/err"; }
+    result $? "records: ${what%%=*} is reported"
+done
+for code in 39 35 999; do
+    emulated --option CUPTI=refuse:$code "$PARPROF" "$@" --figure none --report r.json
+    [ "$status" = 0 ] && grep -q 'from events' r.json
+    result $? "CUPTI refuses with $code: times from events, and labelled"
+done
+emulated --option CUPTI=withhold "$PARPROF" "$@" --figure none --report r.json
+{ [ "$status" = 0 ] && grep -q 'from events' r.json; } || { [ "$status" = 5 ] && grep -q 'recorded' "$dir/err"; }
+result $? "CUPTI that records nothing is noticed"
+
+LIMIT=40
+emulated --option HANG=ncclDevKernel:12 "$PARPROF" "$@" --figure none --timeout 3
+[ "$status" = 5 ] && grep -q 'rank [01] waits in op' "$dir/err"
+result $? "a rank that hangs in a collective is named within its time"
+done_testing
