@@ -86,6 +86,12 @@ static bool has_driver(GError **error)
     return found;
 }
 
+void cuda_release(void)
+{
+    if (module.found)
+        module.found->release();
+}
+
 static bool probe(GError **error)
 {
     const struct cuda_module *cuda = has_driver(error) ? cuda_open(error) : NULL;
