@@ -7,7 +7,8 @@ LIMIT=60
 # Polled: asked again and again, how often is up to the clock.
 polled=' cudaEventQuery cudaStreamQuery ncclCommGetAsyncError cudaGetLastError cudaPeekAtLastError cudaGetErrorString '
 # Asked for an opinion or for what is only told: a run goes on without.
-spare=' nvml* ncclGroupSimulateEnd ncclGetVersion cuptiGetVersion cudaDeviceCanAccessPeer cudaMemGetInfo '
+spare=' nvml* ncclGroupSimulateEnd ncclGetVersion cuptiGetVersion cublasGetProperty cudaDeviceCanAccessPeer cudaDeviceGetPCIBusId\
+    cudaDriverGetVersion cudaGetDeviceCount cudaGetDeviceProperties cudaMemGetInfo cudaRuntimeGetVersion '
 # A run goes on with times from events, and says so.
 traced=' cupti* '
 # The run is over: what it did is written, whether or not this fails.
@@ -39,7 +40,9 @@ try() {
     gpus=$1 name=$2 k=$3
     shift 3
     rm -f r.json
-    emulated --gpus "$gpus" --fault "$name:$k:$(error_of "$name")" "$PARPROF" "$@"
+    leaks= # what could not be freed is not freed
+    among "$name" "$closing" && leaks=1
+    emulated --gpus "$gpus" --option NO_LEAKS=$leaks --fault "$name:$k:$(error_of "$name")" "$PARPROF" "$@"
     ok=0
     lines=$(grep -c '^parprof: ' "$dir/err")
     case $status in
@@ -59,7 +62,7 @@ try() {
 # A message names the call as its user writes it.
 said() {
     case $1 in
-    *_v2) echo "${1%_v2}" ;;
+    cublas*) echo 'CUBLAS\|cuBLAS' ;; # kernels call it: its op is named
     *) echo "$1" ;;
     esac
 }

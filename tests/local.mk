@@ -61,6 +61,7 @@ UNIT_TESTS = \
 	%D%/t-viz-figures
 SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-ddp.sh %D%/cuda-emulator.sh %D%/cuda-faults.sh %D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh %D%/cuda-output.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
+SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-ddp.sh %D%/cuda-emulator.sh %D%/cuda-faults.sh %D%/cuda-output.sh %D%/cuda-waits.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c
@@ -121,7 +122,7 @@ LONG_TESTS = %D%/t-train
 LONG_ENVIRONMENT = srcdir='$(abs_top_srcdir)' PARPROF='$(abs_top_builddir)/parprof'
 .PHONY: check-long
 check-long: $(LONG_TESTS) $(check_PROGRAMS)
-	for test in ddp faults; do env $(LONG_ENVIRONMENT) LONG=1 $(SHELL) $(srcdir)/tests/cuda-$$test.sh || exit 1; done
+	for test in ddp faults waits; do env $(LONG_ENVIRONMENT) LONG=1 $(SHELL) $(srcdir)/tests/cuda-$$test.sh || exit 1; done
 	for test in $(LONG_TESTS); do G_TEST_SRCDIR='$(abs_top_srcdir)/tests' $$test -m slow || exit 1; done
 
 include tests/gpu/bundle.mk

@@ -154,8 +154,7 @@ API cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
     if (!event_live(event))
         return api.end(bad_event("cudaStreamWaitEvent"));
     const std::shared_ptr<Marker> marker = marker_of(event);
-    if (drop_wait())
-        return api.end(cudaSuccess);
+    const bool left_out = drop_wait();
     if (!marker) {
         complain("cudaStreamWaitEvent for an event that was never recorded, which orders nothing");
         return api.end(cudaSuccess);
@@ -163,7 +162,10 @@ API cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
     Item item;
     item.task.kind = Kind::wait;
     item.task.name = "wait";
-    item.after = {marker};
+    if (left_out)
+        item.left_out = marker;
+    else
+        item.after = {marker};
     return api.end(enqueue_item(s, std::move(item)));
 }
 

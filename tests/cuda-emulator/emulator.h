@@ -10,6 +10,7 @@
  *   EMULATOR_FAULT=CALL:K:ERROR[,...]  the K-th call of that class (struct Call's name) returns ERROR; CALL "task": the K-th
  *                                task that runs makes its device fail for good with ERROR, as an illegal access does
  *   EMULATOR_DROP_WAIT=K         the K-th cudaStreamWaitEvent of the process orders nothing
+ *   EMULATOR_DROPPED=FILE        "redundant" if what follows that wait is ordered by other paths, else "needed"
  *   EMULATOR_HANG=TEXT[:K]       the K-th (first) task whose name contains TEXT never becomes runnable
  *   EMULATOR_MEMORY=BYTES        of a device
  *   EMULATOR_NO_PEER, EMULATOR_NO_GREEN  no peer access; green contexts "not supported"

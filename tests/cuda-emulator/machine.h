@@ -33,6 +33,7 @@ struct Item {
     Task task;
     std::shared_ptr<Marker> end = std::make_shared<Marker>();
     std::vector<std::shared_ptr<Marker>> after; /* markers that must be done first, and order it */
+    std::shared_ptr<Marker> left_out;           /* of a wait that EMULATOR_DROP_WAIT took away */
     Clock host;                                 /* what the host knew when it was enqueued */
     bool met = false, hung = false;
 };
@@ -51,6 +52,7 @@ struct CUstream_st {
     std::shared_ptr<emu::Marker> last; /* of what was enqueued last; NULL: nothing yet */
     emu::Clock clock;
     uint64_t sequence = 0;
+    std::shared_ptr<emu::Marker> left_out; /* of the wait that was left out, until work follows */
 };
 struct CUevent_st {
     int device = 0;

@@ -1,6 +1,9 @@
 /* tests/cuda-emulator/streams.cpp -- streams, events' markers, and the executor that runs what is queued. */
 #include "machine.h"
 
+#include <cstdio>
+#include <utility>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -67,6 +70,20 @@ struct Part {
     Clock clock;
 };
 
+/* Of a wait that was left out, at the first work behind it: whether another path orders the same, so that no race can come
+ * of it. */
+void say_left_out(const Marker &m, const Clock &known)
+{
+    bool ordered = m.done;
+    for (size_t i = 0; ordered && i < m.clock.size(); i++)
+        ordered = m.clock[i] <= (i < known.size() ? known[i] : 0);
+    if (const char *path = option("DROPPED"))
+        if (FILE *f = fopen(path, "w")) {
+            fputs(ordered ? "redundant\n" : "needed\n", f);
+            fclose(f);
+        }
+}
+
 /* Takes heads off their streams: of a collective, those of all members. */
 std::vector<Part> take(CUstream_st *s)
 {
@@ -80,6 +97,10 @@ std::vector<Part> take(CUstream_st *s)
         join(p.clock, p.item.host);
         for (const auto &m : p.item.after)
             join(p.clock, m->clock);
+        if (p.item.left_out)
+            t->left_out = p.item.left_out;
+        else if (t->left_out && p.item.task.kind != Kind::wait && p.item.task.kind != Kind::record)
+            say_left_out(*std::exchange(t->left_out, nullptr), p.clock);
         if (p.clock.size() <= t->index)
             p.clock.resize(t->index + 1);
         p.clock[t->index] = ++t->sequence;
