@@ -59,10 +59,21 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz \
 	%D%/t-viz-figures
-SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-ddp.sh %D%/cuda-emulator.sh %D%/cuda-faults.sh %D%/cuda-headers.sh \
-	%D%/cuda-kernels.sh %D%/cuda-output.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
-SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-ddp.sh %D%/cuda-emulator.sh %D%/cuda-faults.sh %D%/cuda-output.sh %D%/cuda-waits.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
-	%D%/cuda-kernels.sh %D%/cuda-output.sh %D%/cuda-waits.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
+SHELL_TESTS = \
+	%D%/cli.sh \
+	%D%/cuda-comm.sh \
+	%D%/cuda-ddp.sh \
+	%D%/cuda-emulator.sh \
+	%D%/cuda-faults.sh \
+	%D%/cuda-headers.sh \
+	%D%/cuda-kernels.sh \
+	%D%/cuda-output.sh \
+	%D%/cuda-waits.sh \
+	%D%/doctor.sh \
+	%D%/help.sh \
+	%D%/layering.sh \
+	%D%/render.sh \
+	%D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c
