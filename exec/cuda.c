@@ -11,7 +11,7 @@
 static const struct cuda_host host = {
     .abi = CUDA_MODULE_ABI,
 #define HOST(type, name, parameters, arguments) .name = name,
-#include "exec/cuda-host.def"
+#include "exec/cuda/host.def"
 #undef HOST
 };
 

@@ -20,7 +20,7 @@
 struct cuda_host {
     uint32_t abi;
 #define HOST(type, name, parameters, arguments) type(*name) parameters;
-#include "exec/cuda-host.def"
+#include "exec/cuda/host.def"
 #undef HOST
 };
 

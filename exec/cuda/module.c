@@ -1,4 +1,4 @@
-#include "exec/cuda-module.h"
+#include "exec/cuda/module.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "exec/cuda-times.h"
+#include "exec/cuda/times.h"
 
 
 #include "profile/clock.h"
