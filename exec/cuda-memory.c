@@ -193,7 +193,8 @@ void *cuda_memory_cell(struct cuda *c, uint32_t value)
 void cuda_memory_close(struct cuda *c)
 {
     for (uint32_t i = 0; i < c->plan->t.n_ranks; i++) {
-        if (c->ranks[i].arena && cuda_use(c, i, NULL))
+        (void)cuda_use(c, i, NULL); /* after a failure everything fails, and is to be let go all the same */
+        if (c->ranks[i].arena)
             cudaFree(c->ranks[i].arena);
         g_free(c->ranks[i].mirror);
     }

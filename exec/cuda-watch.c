@@ -3,7 +3,7 @@
 #include "exec/cuda-run.h"
 #include "profile/clock.h"
 
-#define POLL_NS 20000
+#define POLL_NS 100000
 #define LOOK_NS 20000000 /* between looks at everything */
 #define REST_S  5        /* how long nothing may advance after an abort */
 

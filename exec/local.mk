@@ -13,13 +13,15 @@ CUDA_MODULE_SOURCES = %D%/comm-gpu.h %D%/comm-nccl-clique.h %D%/cuda-module.h %D
 	%D%/sm-split.c
 EXTRA_DIST += $(CUDA_MODULE_SOURCES) $(CUDA_KERNELS) $(CUPTI_SOURCES)
 if HAVE_CUDA
+if HAVE_NVCC
 module_PROGRAMS += parprof-cuda.so
+else
+noinst_PROGRAMS += parprof-cuda.so
+endif
 parprof_cuda_so_SOURCES = $(CUDA_MODULE_SOURCES) $(CUPTI_SOURCES)
 parprof_cuda_so_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA_TARGETS='"$(CUDA_TARGETS)"'
 parprof_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 parprof_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared $(CUDA_RUNPATH)
-parprof_cuda_so_DEPENDENCIES = $(CUDA_KERNELS:.cu=.o)
-parprof_cuda_so_LDADD = $(CUDA_KERNELS:.cu=.o) $(CUDA_LIBS) $(GLIB_LIBS) -lstdc++ -lm -ldl
-CLEANFILES += $(CUDA_KERNELS:.cu=.o) kernels/cuda/$(DEPDIR)/*.cu.Po
--include kernels/cuda/$(DEPDIR)/*.cu.Po
+parprof_cuda_so_DEPENDENCIES = $(CUDA_KERNEL_OBJECTS) $(CUDA_BUILT_LIBS)
+parprof_cuda_so_LDADD = $(CUDA_KERNEL_OBJECTS) $(CUDA_LIBS) $(GLIB_LIBS) -lstdc++ -lm -ldl
 endif

@@ -14,3 +14,13 @@ CUDA_KERNELS = %D%/cuda/activation.cu %D%/cuda/attention.cu %D%/cuda/bias.cu %D%
 	%D%/cuda/loss.cu %D%/cuda/norm.cu %D%/cuda/optimizer.cu %D%/cuda/product.cu %D%/cuda/stream.cu
 EXTRA_DIST += %D%/cuda.h %D%/cuda/clock.h %D%/cuda/columns.h %D%/cuda/device.h %D%/cuda/launch.h %D%/cuda/product.h \
 	%D%/cuda/table.h
+# What of them is linked.  The emulator's kernels are host code in a library of their own, and so is what launches them.
+if HAVE_NVCC
+CUDA_KERNEL_OBJECTS = $(CUDA_KERNELS:.cu=.o)
+CUDA_BUILT_LIBS =
+CLEANFILES += $(CUDA_KERNEL_OBJECTS) %D%/cuda/$(DEPDIR)/*.cu.Po
+-include %D%/cuda/$(DEPDIR)/*.cu.Po
+else
+CUDA_KERNEL_OBJECTS = tests/cuda-emulator/libemulated-kernels.so
+CUDA_BUILT_LIBS = $(EMULATOR_LIBS)
+endif

@@ -197,11 +197,10 @@ static void try_algorithm(uint8_t kind, uint8_t algo, uint32_t ranks, uint32_t e
 
 static void case_sums(uint32_t ranks)
 {
-    static const uint32_t elems[] = {1, 3, 1003};
+    static const uint32_t elems[] = {3, 1003};
     for (uint8_t algo = ALLREDUCE_RING; algo < ALLREDUCES; algo++)
         for (unsigned i = 0; i < G_N_ELEMENTS(elems); i++)
-            try_algorithm(OP_ALLREDUCE, algo, ranks, elems[i], i == 2);
-    try_algorithm(OP_ALLREDUCE, ALLREDUCE_RING, ranks, 1001, false);
+            try_algorithm(OP_ALLREDUCE, algo, ranks, elems[i], i == 1);
     try_algorithm(OP_BROADCAST, ALLREDUCE_TREE, ranks, 1003, false);
     try_algorithm(OP_BROADCAST, ALLREDUCE_WHOLE, ranks, 1003, true);
 }

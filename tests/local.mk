@@ -59,7 +59,8 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz \
 	%D%/t-viz-figures
-SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-ddp.sh %D%/cuda-emulator.sh %D%/cuda-faults.sh %D%/cuda-output.sh %D%/cuda-waits.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
+SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-ddp.sh %D%/cuda-emulator.sh %D%/cuda-faults.sh %D%/cuda-headers.sh \
+	%D%/cuda-kernels.sh %D%/cuda-output.sh %D%/cuda-waits.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c
@@ -72,6 +73,7 @@ if HAVE_CUDA
 %C%_t_collect_here_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUPTI
 %C%_t_collect_here_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
 %C%_t_collect_here_LDADD = $(LDADD) $(CUDA_LIBS) -ldl
+EXTRA_%C%_t_collect_here_DEPENDENCIES = $(CUDA_BUILT_LIBS)
 endif
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
@@ -84,8 +86,6 @@ endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%/data/echo-allreduce.txt \
-	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
-EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/data/echo-allreduce.txt \
 	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/fake-cupti.c %D%/fake-cupti.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
 	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
@@ -102,8 +102,8 @@ check_PROGRAMS += %D%/cuda-comm
 %C%_cuda_comm_SOURCES = %D%/cuda-comm.c exec/comm-nccl.c exec/comm-nccl-clique.c exec/comm-p2p.c exec/cuda-probe.c exec/peer.c
 %C%_cuda_comm_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 %C%_cuda_comm_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
-%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNELS:.cu=.o)
-%C%_cuda_comm_LDADD = $(CUDA_KERNELS:.cu=.o) $(LDADD) $(CUDA_LIBS) -lstdc++ -lm
+EXTRA_%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNEL_OBJECTS) $(CUDA_BUILT_LIBS)
+%C%_cuda_comm_LDADD = $(CUDA_KERNEL_OBJECTS) $(LDADD) $(CUDA_LIBS) -lstdc++ -lm
 endif
 
 # Programs that only measure; built when asked for.

@@ -329,6 +329,57 @@ static void test_same_bytes(void)
     fixture_release(&g);
 }
 
+/* Ops in kernels, each launched by the rank's host. */
+static void as_kernels(struct trace *trace)
+{
+    struct trace_span *old = trace->spans;
+    const size_t n = trace->n_spans;
+    struct lane host = {"launches", 0, 0, OP_NONE, LANE_HOST, 0};
+    uint32_t *hosts = g_new(uint32_t, trace->t.n_ranks);
+
+    for (host.rank = 0; host.rank < trace->t.n_ranks; host.rank++)
+        hosts[host.rank] = trace_add_lane(trace, &host);
+    trace->spans = NULL;
+    trace->n_spans = trace->room_spans = 0;
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < 3; k++) {
+            const int64_t part = (old[i].end_ns - old[i].start_ns) / 3;
+            struct trace_span s = old[i];
+            s.name = "_Z6kernelv";
+            s.start_ns += k * part;
+            s.end_ns = k == 2 ? s.end_ns : s.start_ns + part;
+            trace_add_span(trace, &s);
+            s.lane = hosts[trace->t.lanes[s.lane].rank];
+            s.start_ns -= MIN(s.start_ns, 50000);
+            s.cls = SPAN_HOST;
+            trace_add_span(trace, &s);
+        }
+    g_free(old);
+    g_free(hosts);
+    trace_finish(trace);
+}
+
+/* A lane of kernels is drawn as its ops, and what the host does is not drawn. */
+static void test_kernels(void)
+{
+    struct scene_spec s = scene_bert();
+    struct figure_options o = {1280, 720, "kernels"};
+    struct fixture f, g;
+
+    s.jitter = 0.3;
+    fixture_make(&f, &s, OTHERS);
+    fixture_make(&g, &s, OTHERS);
+    as_kernels(&g.trace);
+    analysis_release(&g.analysis);
+    g_assert_true(analyze(&g.trace, &g.analysis, NULL));
+    g_autoptr(GBytes) a = figure_render(&figure_timeline, &f.in, &o, &draw_list, NULL);
+    g_autoptr(GBytes) b = figure_render(&figure_timeline, &g.in, &o, &draw_list, NULL);
+    g_assert_nonnull(a);
+    g_assert_true(g_bytes_equal(a, b));
+    fixture_release(&f);
+    fixture_release(&g);
+}
+
 static void test_lecture(void)
 {
     struct scene_spec s = scene_bert();
@@ -547,5 +598,6 @@ int main(int argc, char **argv)
     g_test_add_func("/viz/timeline/one-op", test_one_op);
     g_test_add_func("/viz/timeline/refusals", test_refusals);
     g_test_add_func("/viz/timeline/same-bytes", test_same_bytes);
+    g_test_add_func("/viz/timeline/kernels", test_kernels);
     return g_test_run();
 }

@@ -2,6 +2,8 @@
 #ifndef KERNELS_CUDA_CLOCK_H
 #define KERNELS_CUDA_CLOCK_H
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 namespace k
@@ -15,7 +17,7 @@ inline __device__ uint64_t device_time()
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
     return ns;
 #else
-    return emulated_device_time();
+    return __globaltimer(); /* of the emulated device */
 #endif
 }
 

@@ -3,6 +3,8 @@
 #ifndef KERNELS_CUDA_DEVICE_H
 #define KERNELS_CUDA_DEVICE_H
 
+#include <cuda_runtime.h>
+
 #include <cfloat>
 
 #include "kernels/cpu/dropout.h"

@@ -45,7 +45,7 @@ __global__ void words_grad(size_t tokens, size_t d, size_t per, float scale, con
     int before = 0;
     for (size_t i = thread; i < own; i += WORD_THREADS)
         before |= token[i] == mine;
-    if (__syncthreads_or(before))
+    if (total<WORD_THREADS>(before))
         return;
 
     double sum[WORD_COLUMNS] = {};

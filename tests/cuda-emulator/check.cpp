@@ -1,7 +1,7 @@
 /* tests/cuda-emulator/check.cpp -- the happens-before checker, after FastTrack (Flanagan and Freund, 2009).
  *
  * Every four bytes of device and pinned memory have a cell with who wrote them last and who has read them since, as epochs: a
- * stream's index and the number of its task.  A task that touches them races with these unless its vector clock says
+ * stream's index and the number of its task.  A granule that is only ever touched as a whole has one cell for all.  A task that touches them races with these unless its vector clock says
  * that they came before.  Within a kernel, the cell has who wrote and read in this launch: threads of one block are ordered by
  * barriers, blocks not at all. */
 #include "machine.h"
@@ -25,12 +25,13 @@ constexpr Epoch NONE = 0, SET = Epoch(1) << 63, TASK = (Epoch(1) << 48) - 1;
 
 struct Cell {
     Epoch write, read; /* NONE: nobody since it was allocated */
-    Touch wrote, has_read;
 };
 
 char *base;
 size_t mapped;
-Cell *cells;
+Cell *cells, *wholes;  /* of four bytes; of granules */
+uint8_t *detailed;     /* of granules: the cells count, not the whole's */
+Touch *within[2];      /* of four bytes, in one launch: who read, who wrote */
 uint16_t *live; /* of every granule, how many bytes of it are of a live block */
 std::vector<std::vector<Epoch>> sets;
 std::vector<uint32_t> free_sets;
@@ -80,6 +81,19 @@ void race(Epoch other, bool other_writes, bool writes, const void *p)
              a.verb, b.name.c_str(), b.stream, b.verb, describe(p).c_str());
 }
 
+uint32_t new_set(std::vector<Epoch> &&set)
+{
+    uint32_t i = uint32_t(sets.size());
+    if (free_sets.empty()) {
+        sets.emplace_back();
+    } else {
+        i = free_sets.back();
+        free_sets.pop_back();
+    }
+    sets[i] = std::move(set);
+    return i;
+}
+
 void read_cell(Cell &c, const void *p)
 {
     if (c.write == mine || c.read == mine)
@@ -93,16 +107,7 @@ void read_cell(Cell &c, const void *p)
     } else if (c.read == NONE || before(c.read)) {
         c.read = mine;
     } else {
-        uint32_t i;
-        if (free_sets.empty()) {
-            i = uint32_t(sets.size());
-            sets.emplace_back();
-        } else {
-            i = free_sets.back();
-            free_sets.pop_back();
-        }
-        sets[i] = {c.read, mine};
-        c.read = SET | i;
+        c.read = SET | new_set({c.read, mine});
     }
 }
 
@@ -152,8 +157,36 @@ void *reserve(size_t bytes)
     return reinterpret_cast<void *>(p);
 }
 
-size_t first_cell(const void *p) { return size_t(static_cast<const char *>(p) - base) / 4; }
-size_t last_cell(const void *p, size_t bytes) { return (size_t(static_cast<const char *>(p) - base) + bytes - 1) / 4; }
+void access_cell(Cell &c, const void *p, bool write)
+{
+    if (write)
+        write_cell(c, p);
+    else
+        read_cell(c, p);
+}
+
+/* The cells of a granule take over from its whole's. */
+void split_cells(size_t g)
+{
+    Cell &whole = wholes[g];
+    for (size_t i = g * GRANULE / 4; i < (g + 1) * GRANULE / 4; i++) {
+        cells[i] = whole;
+        if (whole.read & SET)
+            cells[i].read = SET | new_set(std::vector<Epoch>(sets[whole.read & ~SET]));
+    }
+    forget_reads(whole);
+    detailed[g] = 1;
+}
+
+/* And back: all has just been written. */
+void join_cells(size_t g, Epoch writer)
+{
+    for (size_t i = g * GRANULE / 4; detailed[g] && i < (g + 1) * GRANULE / 4; i++)
+        forget_reads(cells[i]);
+    forget_reads(wholes[g]);
+    wholes[g].write = writer;
+    detailed[g] = 0;
+}
 
 } // namespace
 
@@ -170,6 +203,10 @@ void check_map(char *begin, size_t bytes)
     base = begin;
     mapped = bytes;
     cells = static_cast<Cell *>(reserve(bytes / 4 * sizeof(Cell)));
+    wholes = static_cast<Cell *>(reserve(bytes / GRANULE * sizeof(Cell)));
+    detailed = static_cast<uint8_t *>(reserve(bytes / GRANULE));
+    for (Touch *&w : within)
+        w = static_cast<Touch *>(reserve(bytes / 4 * sizeof(Touch)));
     live = static_cast<uint16_t *>(reserve(bytes / GRANULE * sizeof *live));
 }
 
@@ -183,21 +220,12 @@ void arm(void *p, size_t bytes)
 
 void disarm(void *p, size_t bytes)
 {
-    if (bytes == 0)
-        return;
     const size_t first = size_t(static_cast<char *>(p) - base) / GRANULE, end = first + (bytes + GRANULE - 1) / GRANULE;
-    std::fill(live + first, live + end, uint16_t(0));
-    /* Cells of whole pages are given back, most were never touched. */
-    char *from = reinterpret_cast<char *>(cells + first_cell(p)), *to = reinterpret_cast<char *>(cells + last_cell(p, bytes) + 1);
-    char *page = reinterpret_cast<char *>((uintptr_t(from) + 4095) & ~uintptr_t(4095)),
-         *last = reinterpret_cast<char *>(uintptr_t(to) & ~uintptr_t(4095));
-    if (page >= last) {
-        memset(from, 0, size_t(to - from));
-        return;
+    for (size_t g = first; g < end; g++) {
+        wholes[g] = {};
+        detailed[g] = 0; /* sets of readers are not given back: they are the executor's */
+        live[g] = 0;
     }
-    memset(from, 0, size_t(page - from));
-    memset(last, 0, size_t(to - last));
-    madvise(page, size_t(last - page), MADV_DONTNEED);
 }
 
 void check_begin(const Running &r)
@@ -228,20 +256,27 @@ bool check_access(const void *p, size_t bytes, bool write)
                  bytes, describe(dead).c_str());
         return false;
     }
-    for (size_t i = first_cell(p), end = last_cell(p, bytes); i <= end; i++) {
-        const void *at = base + i * 4;
-        if (write)
-            write_cell(cells[i], std::max(at, p));
-        else
-            read_cell(cells[i], std::max(at, p));
+    const size_t begin = size_t(static_cast<const char *>(p) - base), end = begin + bytes;
+    for (size_t g = begin / GRANULE; g * GRANULE < end; g++) {
+        const bool whole = begin <= g * GRANULE && end >= g * GRANULE + live[g];
+        if (whole && !detailed[g]) {
+            access_cell(wholes[g], base + g * GRANULE, write);
+            continue;
+        }
+        if (!detailed[g])
+            split_cells(g);
+        const size_t from = std::max(begin, g * GRANULE), to = std::min(end, (g + 1) * GRANULE);
+        for (size_t i = from / 4; i * 4 < to; i++)
+            access_cell(cells[i], base + std::max(from, i * 4), write);
+        if (whole && write)
+            join_cells(g, mine);
     }
     return true;
 }
 
 Touch *touches(const void *p, bool write)
 {
-    Cell &c = cells[first_cell(p)];
-    return write ? &c.wrote : &c.has_read;
+    return &within[write][size_t(static_cast<const char *>(p) - base) / 4];
 }
 
 } // namespace emu

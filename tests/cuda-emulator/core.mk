@@ -5,8 +5,24 @@ EMULATOR_DEVICE = %D%/device/support.cpp
 EXTRA_DIST += %D%/machine.h %D%/cudart.h %D%/versions-cudart.map %D%/device/cuda_runtime.h %D%/device/fiber.h \
 	%D%/device/dynamic-shared.sh $(EMULATOR_DEVICE)
 # Objects of kernels: their symbols are seen, their accesses and alignments watched.  They are linked without -fsanitize,
-# without -z defs (what they call of CUDA's on the host is never called), with support.cpp's object, compiled as the
-# emulator's own, and with what dynamic-shared.sh makes of all of them.
+# with support.cpp's object, compiled as the emulator's own, and with what dynamic-shared.sh makes of all of them.  Their
+# host code is called only where no nvcc is: there the module is linked with them.
 EMULATED_CXXFLAGS = -include cuda_runtime.h -std=c++20 -O2 -g -fPIC -pthread -fno-gnu-unique -fsanitize=thread \
 	--param tsan-instrument-func-entry-exit=0 -fsanitize=alignment -I$(srcdir)/tests/cuda-emulator/device -I$(srcdir) -I. \
 	$(CUDA_CPPFLAGS)
+
+# bugs.sh: what the emulator says of programs with known bugs.
+EXTRA_DIST += %D%/bugs.cu %D%/bugs.cpp %D%/bugs.sh
+if HAVE_CUDA
+EMULATED_BUGS = %D%/bugs.emu $(EMULATOR_DEVICE:.cpp=.emu)
+%D%/bugs.s: %D%/device/dynamic-shared.sh $(EMULATED_BUGS)
+	$(AM_V_GEN)sh $(srcdir)/%D%/device/dynamic-shared.sh $(EMULATED_BUGS) >$@
+%D%/libbugs.so: $(EMULATED_BUGS) %D%/bugs.s %D%/libemulator.so
+	$(EMULATOR_V)$(CXX) -shared -o $@ $(EMULATED_BUGS) %D%/bugs.s %D%/libemulator.so -Wl,-rpath,'$$ORIGIN' \
+		-Wl,-Bsymbolic -Wl,-z,lazy
+%D%/bugs: %D%/bugs.cpp %D%/libbugs.so $(EMULATOR_LIBS)
+	$(EMULATOR_V)$(CXX) -std=c++20 -O1 -g -Wall $(CUDA_CPPFLAGS) -o $@ $(srcdir)/%D%/bugs.cpp $(CUDA_RUNPATH) $(CUDA_LIBS)
+check_SCRIPTS += %D%/bugs
+TESTS += %D%/bugs.sh
+CLEANFILES += %D%/bugs %D%/bugs.s %D%/libbugs.so %D%/bugs.emu
+endif

@@ -1,6 +1,7 @@
 # Stand-ins for the CUDA libraries, for tests only, in the folder that with-emulator names to the loader.  Never sanitized:
 # the module's real counterparts are not either, and a library of a process without the sanitizer's runtime could not be.
 include tests/cuda-emulator/core.mk
+include tests/cuda-emulator/headers.mk
 EMULATOR_CPP = $(EMULATOR_CORE) $(EMULATOR_CUDART) $(EMULATOR_DEVICE) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp \
 	%D%/nccl.cpp %D%/nvml.cpp
 EXTRA_DIST += %D%/core.mk $(EMULATOR_CORE) $(EMULATOR_CUDART) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp %D%/nccl.cpp \
@@ -49,10 +50,9 @@ SUFFIXES += .cpp .emu
 		-Wl,--version-script=$(srcdir)/%D%/versions-plain.map
 %D%/device/dynamic-shared.s: %D%/device/dynamic-shared.sh $(EMULATED_OBJECTS)
 	$(AM_V_GEN)sh $(srcdir)/%D%/device/dynamic-shared.sh $(EMULATED_OBJECTS) >$@
-# What kernels' files call of CUDA on the host is never called.
-%D%/libemulated-kernels.so: $(EMULATED_OBJECTS) %D%/device/dynamic-shared.s %D%/libemulator.so
-	$(EMULATOR_V)$(CXX) -shared -o $@ $(EMULATED_OBJECTS) %D%/device/dynamic-shared.s %D%/libemulator.so \
-		-Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic -Wl,-z,lazy
+%D%/libemulated-kernels.so: $(EMULATED_OBJECTS) %D%/device/dynamic-shared.s %D%/libcudart.so.13 %D%/libcublas.so.13
+	$(EMULATOR_LINK) $(EMULATED_OBJECTS) %D%/device/dynamic-shared.s %D%/libemulator.so %D%/libcudart.so.13 \
+		%D%/libcublas.so.13 -Wl,-Bsymbolic
 
 check_PROGRAMS += %D%/selftest
 %C%_selftest_SOURCES = %D%/selftest.c

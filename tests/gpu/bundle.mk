@@ -2,7 +2,7 @@
 # in the folder lib beside them.
 GPU_BUNDLE = %D%/bundle %D%/run %D%/step_torch.py
 EXTRA_DIST += $(GPU_BUNDLE)
-if HAVE_CUDA
+if HAVE_NVCC
 BUNDLED = -Wl,-rpath,'$$ORIGIN/lib'
 EXTRA_PROGRAMS += gpu-bundle/parprof gpu-bundle/parprof-cuda.so gpu-bundle/kernels
 gpu_bundle_parprof_SOURCES = main.c

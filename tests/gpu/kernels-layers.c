@@ -96,8 +96,6 @@ static void one_attention(const size_t *shape, double scale, int causal, double 
     BOTH(k->attention(s, batch, heads, seq, dh, causal, drop, side(&qkv, w), side(&probs, w),
                       drop ? side(&dropped, w) : NULL, side(&out, w)))
     rows_of_one(&probs, seq, causal);
-    if (drop)
-        same_kept(&dropped);
     BOTH(k->attention_grad(s, batch, heads, seq, dh, drop, side(&dout, w), side(&qkv, w), side(&probs, w),
                            drop ? side(&dropped, w) : NULL, side(&dprobs, w), side(&dqkv, w)))
     /* Scores of 100 are rounded to 1e-5, and so are their exponentials. */
