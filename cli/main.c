@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "config.h"
+#include "exec/cuda.h"
 #include "plan/engine.h"
 
 #define CONTROLS                                                                                             \
@@ -47,6 +48,8 @@ int cli_main(int argc, char **argv)
     int status = EXIT_DONE;
     GError *error = NULL;
     bool ok = dispatch(argc, argv, &status, &error);
+    if (!g_error_matches(error, ENGINE_ERROR, ENGINE_ERROR_STUCK))
+        cuda_release();
     if (ok && (fflush(stdout) || ferror(stdout))) {
         fprintf(stderr, "parprof: cannot write to standard output: %s\n", g_strerror(errno));
         return EXIT_USAGE;
@@ -56,7 +59,7 @@ int cli_main(int argc, char **argv)
     g_strdelimit(error->message, CONTROLS, '?'); /* what came from outside may not steer the terminal */
     fprintf(stderr, "parprof: %s\n", error->message);
     status = status_of(error);
-    if (error->domain == ENGINE_ERROR && error->code == ENGINE_ERROR_STUCK) {
+    if (g_error_matches(error, ENGINE_ERROR, ENGINE_ERROR_STUCK)) {
         fflush(NULL);
         _exit(status); /* what hangs would hang the libraries' own end, too */
     }

@@ -11,7 +11,7 @@
 static const struct cuda_host host = {
     .abi = CUDA_MODULE_ABI,
 #define HOST(type, name, parameters, arguments) .name = name,
-#include "exec/cuda-host.def"
+#include "exec/cuda/host.def"
 #undef HOST
 };
 
@@ -84,6 +84,12 @@ static bool has_driver(GError **error)
             error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
             "no NVIDIA driver here, there is no libcuda.so.1; install it, or use --backend cpu or sim");
     return found;
+}
+
+void cuda_release(void)
+{
+    if (module.found)
+        module.found->release();
 }
 
 static bool probe(GError **error)

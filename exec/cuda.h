@@ -20,7 +20,7 @@
 struct cuda_host {
     uint32_t abi;
 #define HOST(type, name, parameters, arguments) type(*name) parameters;
-#include "exec/cuda-host.def"
+#include "exec/cuda/host.def"
 #undef HOST
 };
 
@@ -40,11 +40,15 @@ struct cuda_module {
     void (*describe)(const struct run *, struct trace *);
     void (*conclude)(const struct run *, struct trace *);
     const struct backend_ops *backend;
+    void (*release)(void); /* lets CUPTI go; nothing may be run after it */
 };
 
 typedef const struct cuda_module *cuda_module_open(const struct cuda_host *);
 
 /* cuda.c: opens the module.  NULL with the reason; an error of ENGINE_ERROR_UNAVAILABLE. */
 const struct cuda_module *cuda_open(GError **);
+/* Before main returns: what the module holds of CUPTI goes before CUDA's own handlers take CUDA down.  Nothing if it was never
+ * opened. */
+void cuda_release(void);
 
 #endif

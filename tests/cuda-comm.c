@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/comm-gpu.h"
-#include "exec/cuda-module.h"
+#include "exec/cuda/comm.h"
+#include "exec/cuda/module.h"
 #include "profile/trace.h"
 #include "tests/hand-plan.h"
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exec/cuda.h"
 #include "exec/exec.h"
 #include "plan/mode.h"
 #include "profile/trace.h"
@@ -343,5 +344,6 @@ int main(int argc, char **argv)
             status = 1;
         }
     }
+    cuda_release();
     return status;
 }

@@ -22,7 +22,7 @@ if [ "$status" = 4 ] && grep -q 'cannot open the CUDA module' "$dir/err"; then
 fi
 [ ! -s "$dir/err" ] && ! grep -Evq '^[A-Za-z0-9 -]{1,14} +(good|BAD|untried) +[^ ].*' "$dir/out"
 result $? "every line is a layer, a verdict and words; nothing on stderr"
-has module good 'code for sm_' && has 'CUDA runtime' good '1[0-9]\.[0-9]' && has cuBLAS good '1[0-9]\.' &&
+has module good 'code for (sm_|the emulator only)' && has 'CUDA runtime' good '1[0-9]\.[0-9]' && has cuBLAS good '1[0-9]\.' &&
     has NCCL good '2\.' && has CUPTI good '.*[0-9]'
 result $? "libraries tell their versions without a driver"
 order=$(awk '{ print substr($0, 1, 14) }' "$dir/out" | sed 's/ *$//; s/^GPU [0-9]*$/GPUs/' | uniq | paste -sd,)

@@ -61,6 +61,21 @@ UNIT_TESTS = \
 	%D%/t-viz-figures
 SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-ddp.sh %D%/cuda-emulator.sh %D%/cuda-faults.sh %D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh %D%/cuda-output.sh %D%/cuda-waits.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
+SHELL_TESTS = \
+	%D%/cli.sh \
+	%D%/cuda-comm.sh \
+	%D%/cuda-ddp.sh \
+	%D%/cuda-emulator.sh \
+	%D%/cuda-faults.sh \
+	%D%/cuda-headers.sh \
+	%D%/cuda-kernels.sh \
+	%D%/cuda-output.sh \
+	%D%/cuda-waits.sh \
+	%D%/doctor.sh \
+	%D%/help.sh \
+	%D%/layering.sh \
+	%D%/render.sh \
+	%D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c
@@ -99,7 +114,7 @@ check_PROGRAMS += %D%/cuda-train
 EXTRA_DIST += %D%/cuda-comm.c
 if HAVE_CUDA
 check_PROGRAMS += %D%/cuda-comm
-%C%_cuda_comm_SOURCES = %D%/cuda-comm.c exec/comm-nccl.c exec/comm-nccl-clique.c exec/comm-p2p.c exec/cuda-probe.c exec/peer.c
+%C%_cuda_comm_SOURCES = %D%/cuda-comm.c exec/cuda/nccl.c exec/cuda/nccl-clique.c exec/cuda/p2p.c exec/cuda/probe.c exec/cuda/peer.c
 %C%_cuda_comm_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 %C%_cuda_comm_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
 EXTRA_%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNEL_OBJECTS) $(CUDA_BUILT_LIBS)

@@ -7,8 +7,8 @@ EXTRA_DIST += %D%/machine.h %D%/cudart.h %D%/versions-cudart.map %D%/device/cuda
 # Objects of kernels: their symbols are seen, their accesses and alignments watched.  They are linked without -fsanitize,
 # with support.cpp's object, compiled as the emulator's own, and with what dynamic-shared.sh makes of all of them.  Their
 # host code is called only where no nvcc is: there the module is linked with them.
-EMULATED_CXXFLAGS = -include cuda_runtime.h -std=c++20 -O2 -g -fPIC -pthread -fno-gnu-unique -fsanitize=thread \
-	--param tsan-instrument-func-entry-exit=0 -fsanitize=alignment -I$(srcdir)/tests/cuda-emulator/device -I$(srcdir) -I. \
+EMULATED_CXXFLAGS = -include cuda_runtime.h -std=c++20 -O2 -g -fPIC -pthread $(EMULATED_FLAGS) \
+	-fsanitize=thread -fsanitize=alignment -I$(srcdir)/tests/cuda-emulator/device -I$(srcdir) -I. \
 	$(CUDA_CPPFLAGS)
 
 # bugs.sh: what the emulator says of programs with known bugs.

@@ -8,7 +8,7 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-#include "exec/nvml.h"
+#include "exec/cuda/nvml.h"
 }
 
 enum { NOT_INITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_FOUND = 6 };

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/cuda-run.h"
+#include "exec/cuda/run.h"
 
 bool cuda_ok(const struct cuda *c, int status, const char *call, uint32_t rank, GError **error)
 {

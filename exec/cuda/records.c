@@ -1,4 +1,4 @@
-#include "exec/cuda-times.h"
+#include "exec/cuda/times.h"
 
 static const uint8_t span_classes[LANE_CLASSES] = {SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_HOST};
 

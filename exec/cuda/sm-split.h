@@ -1,4 +1,4 @@
-/* exec/sm-split.h -- the multiprocessors of one GPU, cut into equal shares: green contexts, where the driver
+/* exec/cuda/sm-split.h -- the multiprocessors of one GPU, cut into equal shares: green contexts, where the driver
  * has them. */
 #ifndef EXEC_SM_SPLIT_H
 #define EXEC_SM_SPLIT_H

@@ -1,5 +1,5 @@
 /* The program's services under their own names, for the files of the module. */
-#include "exec/cuda-module.h"
+#include "exec/cuda/module.h"
 
 static const struct cuda_host *host;
 
@@ -8,7 +8,7 @@ static const struct cuda_host *host;
     {                                                                                                        \
         return host->name arguments;                                                                         \
     }
-#include "exec/cuda-host.def"
+#include "exec/cuda/host.def"
 #undef HOST
 
 bool cuda_host_take(const struct cuda_host *given)

@@ -1,11 +1,11 @@
-/* exec/comm-nccl-clique.h -- ranks that NCCL joins, and whether they sum right.  For comm-nccl*.c only. */
+/* exec/cuda/nccl-clique.h -- ranks that NCCL joins, and whether they sum right.  For nccl.c and nccl-clique.c only. */
 #ifndef EXEC_COMM_NCCL_CLIQUE_H
 #define EXEC_COMM_NCCL_CLIQUE_H
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include "exec/cuda-module.h"
+#include "exec/cuda/module.h"
 
 /* One communicator a rank; all arrays are by rank and the caller's. */
 struct clique {

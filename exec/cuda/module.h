@@ -1,29 +1,29 @@
-/* exec/cuda-module.h -- what the files of parprof-cuda.so share. */
+/* exec/cuda/module.h -- what the files of parprof-cuda.so share. */
 #ifndef EXEC_CUDA_MODULE_H
 #define EXEC_CUDA_MODULE_H
 
 #include "exec/cuda.h"
 
-/* cuda-host.c: once, before any service is called.  False: of another version. */
+/* host.c: once, before any service is called.  False: of another version. */
 bool cuda_host_take(const struct cuda_host *);
 
-/* cuda-probe.c: the layers below a run, from the driver up. */
+/* probe.c: the layers below a run, from the driver up. */
 bool cuda_probe(GError **);
 uint32_t cuda_devices(void);
 /* The GPU that a rank of the plan is put on: that of its lanes, modulo those that are visible. */
 uint32_t cuda_device_of(const struct plan *, uint32_t rank);
-/* cuda-examine.c */
+/* examine.c */
 void cuda_examine(void (*say)(void *user, const char *layer, enum cuda_health, const char *text), void *user);
 /* Whether peer copies work from one device to another, each way; 0 <= a, b < cuda_devices(). */
 bool cuda_peers(uint32_t a, uint32_t b);
 
-/* cuda-facts.c: names, driver, clocks, throttling (NVML), the NCCL_ and CUDA_ variables.  conclude: after the run, what has
+/* facts.c: names, driver, clocks, throttling (NVML), the NCCL_ and CUDA_ variables.  conclude: after the run, what has
  * become of clocks and temperatures since. */
 void cuda_describe(const struct run *, struct trace *);
 void cuda_conclude(const struct run *, struct trace *);
 char *cuda_driver_release(void); /* "580.65.06"; NULL where NVML does not tell; g_free */
 
-/* backend-cuda.c */
+/* backend.c */
 extern const struct backend_ops backend_cuda;
 bool cuda_check(const struct plan *, GError **);
 

@@ -1,6 +1,8 @@
-#include "exec/cuda-module.h"
+#include "exec/cuda/module.h"
 
 #include <stdlib.h>
+
+#include "profile/collect.h"
 
 static const struct cuda_module module = {
     .abi = CUDA_MODULE_ABI,
@@ -12,6 +14,7 @@ static const struct cuda_module module = {
     .describe = cuda_describe,
     .conclude = cuda_conclude,
     .backend = &backend_cuda,
+    .release = collect_close,
 };
 
 __attribute__((visibility("default"))) const struct cuda_module *parprof_cuda(const struct cuda_host *host)

@@ -1,4 +1,4 @@
-#include "exec/cuda-run.h"
+#include "exec/cuda/run.h"
 #include "profile/collect.h"
 
 #define STACK_BYTES                                                                                          \

@@ -1,4 +1,4 @@
-#include "exec/nvml.h"
+#include "exec/cuda/nvml.h"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

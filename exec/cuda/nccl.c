@@ -1,10 +1,10 @@
 /* Collectives by NCCL: one communicator over all ranks for each comm lane that a rank has, one group of calls
  * a member of a gang.  */
-#include "exec/comm-gpu.h"
+#include "exec/cuda/comm.h"
 
 #include <string.h>
 
-#include "exec/comm-nccl-clique.h"
+#include "exec/cuda/nccl-clique.h"
 #include "profile/facts.h"
 
 #define LEAVE_SECONDS 2

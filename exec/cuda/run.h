@@ -1,4 +1,4 @@
-/* exec/cuda-run.h -- what the files of the CUDA backend share.
+/* exec/cuda/run.h -- what the files of the CUDA backend share.
  *
  * Two kinds of threads.  The walker's opens, gives jobs, watches, gathers and closes.  A rank's own makes
  * every call of CUDA for that rank in between, in sealed order.  What both touch while steps are under way is
@@ -10,9 +10,9 @@
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>
 
-#include "exec/comm-gpu.h"
-#include "exec/cuda-module.h"
-#include "exec/sm-split.h"
+#include "exec/cuda/comm.h"
+#include "exec/cuda/module.h"
+#include "exec/cuda/sm-split.h"
 
 /* An event is used anew every EVENT_SLOTS steps: two are under way, and times count from the end of the one
  * before. */
@@ -88,30 +88,30 @@ static inline unsigned cuda_slot(uint32_t step)
     return step % EVENT_SLOTS;
 }
 
-/* cuda-lanes.c: streams, events, gangs. */
+/* lanes.c: streams, events, gangs. */
 bool cuda_lanes_open(struct cuda *, GError **);
 void cuda_lanes_close(struct cuda *);
 bool cuda_records_itself(const struct cuda *,
                          uint32_t op); /* its event is recorded whether or not anybody waits for it */
 
-/* cuda-memory.c: arenas, pinned buffers, what is in them at first. */
+/* memory.c: arenas, pinned buffers, what is in them at first. */
 bool cuda_memory_open(struct cuda *, GError **);
 bool cuda_memory_place(struct cuda *, GError **); /* weights and zeros; at rest */
 void *cuda_memory_cell(struct cuda *, uint32_t value);
 void cuda_memory_close(struct cuda *);
 
-/* cuda-issue.c: the ranks' threads. */
+/* issue.c: the ranks' threads. */
 bool cuda_issue_open(struct cuda *, GError **);
 void cuda_issue_launch(struct cuda *, uint32_t op, uint32_t step);
 void cuda_issue_record(struct cuda *, uint32_t op, uint32_t step);
 void cuda_issue_wait(struct cuda *, uint32_t lane, uint32_t op, uint32_t step);
 
-/* cuda-watch.c: the walker's thread waits. */
+/* watch.c: the walker's thread waits. */
 bool cuda_watch_reach(struct cuda *, uint32_t op, uint32_t step, GError **);
 bool cuda_watch_sync(struct cuda *, GError **);
 bool cuda_watch_rest(struct cuda *); /* after an abort: false if something hangs */
 
-/* cuda-times.c: when each op was. */
+/* times.c: when each op was. */
 void cuda_times_open(struct cuda *); /* before any other call of CUDA */
 void cuda_times_lanes(
     struct cuda *); /* when the streams exist: whether times come from CUPTI or from events */

@@ -1,9 +1,9 @@
-/* exec/cuda-times.h -- what cuda-times.c and cuda-records.c share: the times of ops, by events or by CUPTI.
+/* exec/cuda/times.h -- what times.c and records.c share: the times of ops, by events or by CUPTI.
  */
 #ifndef EXEC_CUDA_TIMES_H
 #define EXEC_CUDA_TIMES_H
 
-#include "exec/cuda-run.h"
+#include "exec/cuda/run.h"
 #include "profile/collect.h"
 
 struct interval {
@@ -30,7 +30,7 @@ struct times {
 /* Passes `done` on; where it is false an error of CUPTI's becomes one of the engine. */
 bool cuda_own_error(bool done, GError **);
 
-/* cuda-records.c */
+/* records.c */
 bool cuda_records_gather(struct cuda *, uint32_t step, const struct timing *, size_t first_row,
                          struct trace *, GError **);
 

@@ -1,6 +1,5 @@
-#include "exec/cuda-times.h"
+#include "exec/cuda/times.h"
 
-#include <stdlib.h>
 
 #include "profile/clock.h"
 #include "profile/facts.h"
@@ -27,8 +26,6 @@ static void try_collector(void)
     collector.state = COLLECTING;
     if (!collect_open(&refusal))
         refuse_collector(refusal);
-    else
-        atexit(collect_close);
 }
 
 void cuda_times_open(struct cuda *c)

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "exec/cuda-run.h"
+#include "exec/cuda/run.h"
 
 /* The units in which pinned buffers are cut: a line of the cache. */
 #define PINNED_ALIGN ((size_t)64)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/comm-gpu.h"
-#include "exec/cuda-module.h"
-#include "exec/nvml.h"
+#include "exec/cuda/comm.h"
+#include "exec/cuda/module.h"
+#include "exec/cuda/nvml.h"
 #include "profile/collect.h"
 
 extern char **environ;

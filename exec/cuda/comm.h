@@ -1,4 +1,4 @@
-/* exec/comm-gpu.h -- gangs between ranks on GPUs: NCCL where each has its own, our own copies otherwise.
+/* exec/cuda/comm.h -- gangs between ranks on GPUs: NCCL where each has its own, our own copies otherwise.
  *
  * Every rank issues from its own thread, in the plan's sealed order, with its device current.  A call queues
  * the member's work on the stream of its lane and returns; it may wait on the host for the peers' calls,
@@ -22,7 +22,7 @@ struct comm_gpu_spec {
     atomic_int *stop;                     /* becomes nonzero when everything is to be dropped */
 };
 
-/* comm-p2p.c: EXCHANGE, EXCHANGE_ADD, SEND, RECV, RECV_ADD, BROADCAST by copies, adds and events, whatever
+/* p2p.c: EXCHANGE, EXCHANGE_ADD, SEND, RECV, RECV_ADD, BROADCAST by copies, adds and events, whatever
  * devices the ranks are on.  A gang starts when its last member has come to it and ends together. */
 struct comm_p2p;
 /* Gangs of other kinds, which are NCCL's, are left alone.  Refuses what it cannot run.  The spec is copied,
@@ -38,7 +38,7 @@ void comm_p2p_abort(
     struct comm_p2p *); /* wakes whoever waits for a peer; after *stop is set; from any thread */
 void comm_p2p_close(struct comm_p2p *); /* NULL is legal; the streams have come to rest */
 
-/* comm-nccl.c: ALLREDUCE, and BROADCAST in a plan that has ALLREDUCE: one communicator for each comm lane
+/* nccl.c: ALLREDUCE, and BROADCAST in a plan that has ALLREDUCE: one communicator for each comm lane
  * that a rank has. */
 struct comm_nccl;
 char *comm_nccl_version(GError **); /* "2.28.9", of the library that is there; g_free; needs no driver */

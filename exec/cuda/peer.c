@@ -1,4 +1,4 @@
-#include "exec/peer.h"
+#include "exec/cuda/peer.h"
 
 bool site_check(const struct site *s, const char *call, int status, GError **error)
 {

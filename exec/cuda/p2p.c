@@ -2,13 +2,13 @@
  * event, copies or adds, and records "done", for which all members wait, so that nobody goes on to overwrite
  * what a peer still reads.  A wait is for the latest record at the time of its call, so the members' threads
  * meet twice: when all have recorded "ready", and when all have recorded "done". */
-#include "exec/comm-gpu.h"
+#include "exec/cuda/comm.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include "exec/peer.h"
+#include "exec/cuda/peer.h"
 
 /* A meeting mostly takes less than a thread needs to fall asleep and wake up. */
 #define SPINS 20000

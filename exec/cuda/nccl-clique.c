@@ -1,6 +1,6 @@
-#include "exec/comm-nccl-clique.h"
+#include "exec/cuda/nccl-clique.h"
 
-#include "exec/comm-gpu.h"
+#include "exec/cuda/comm.h"
 
 /* Nothing of NCCL's may take longer before the first step; it is mostly a matter of a second. */
 #define CHECK_SECONDS 60

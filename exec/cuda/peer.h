@@ -1,11 +1,11 @@
-/* exec/peer.h -- the memory of one GPU from another: access, copies and additions, and whether they arrive
+/* exec/cuda/peer.h -- the memory of one GPU from another: access, copies and additions, and whether they arrive
  * right. */
 #ifndef EXEC_PEER_H
 #define EXEC_PEER_H
 
 #include <cuda_runtime_api.h>
 
-#include "exec/cuda-module.h"
+#include "exec/cuda/module.h"
 #include "kernels/cuda.h"
 
 /* Where work is queued, for calls and for messages about them. */

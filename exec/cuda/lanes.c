@@ -1,4 +1,4 @@
-#include "exec/cuda-run.h"
+#include "exec/cuda/run.h"
 
 /* --- streams */
 

@@ -1,7 +1,7 @@
 /* The layers below a run: what is there, and where it is not, which one is missing and what to do. */
 #include <cuda_runtime_api.h>
 
-#include "exec/cuda-module.h"
+#include "exec/cuda/module.h"
 #include "kernels/cuda.h"
 
 /* --- why there is no GPU */

@@ -2,9 +2,9 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
-#include "exec/comm-gpu.h"
-#include "exec/cuda-module.h"
-#include "exec/nvml.h"
+#include "exec/cuda/comm.h"
+#include "exec/cuda/module.h"
+#include "exec/cuda/nvml.h"
 #include "profile/collect.h"
 
 struct report {

@@ -1,4 +1,4 @@
-#include "exec/sm-split.h"
+#include "exec/cuda/sm-split.h"
 
 #include <cuda.h>
 #include <glib.h>

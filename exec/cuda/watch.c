@@ -1,6 +1,6 @@
 #include <time.h>
 
-#include "exec/cuda-run.h"
+#include "exec/cuda/run.h"
 #include "profile/clock.h"
 
 #define POLL_NS 100000
