@@ -59,8 +59,6 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-viz \
 	%D%/t-viz-figures
-SHELL_TESTS = %D%/cli.sh %D%/cuda-comm.sh %D%/cuda-ddp.sh %D%/cuda-emulator.sh %D%/cuda-faults.sh %D%/cuda-headers.sh \
-	%D%/cuda-kernels.sh %D%/cuda-output.sh %D%/cuda-waits.sh %D%/doctor.sh %D%/help.sh %D%/layering.sh %D%/render.sh %D%/sweep.sh
 SHELL_TESTS = \
 	%D%/cli.sh \
 	%D%/cuda-comm.sh \
