@@ -89,7 +89,7 @@ struct {
 thread_local bool running __attribute__((tls_model("initial-exec")));
 void *scheduler; /* its stack while a fiber runs */
 char *stacks;
-void *fiber_sp[MAX_THREADS];
+void *fiber_sp[MAX_THREADS]; /* NULL: never ran */
 int idle[MAX_THREADS], idle_count;
 int current;
 std::vector<std::pair<const char *, const char *>> segments; /* the code's own data, which kernels may touch */
@@ -103,13 +103,15 @@ uint64_t random_next()
     return random_state ^= random_state << 17;
 }
 
+unsigned random_below(unsigned n) { return unsigned((random_next() >> 32) * n >> 32); }
+
 std::string kernel_name() { return pretty(g.kernel->name); }
 
 void become(unsigned t)
 {
     g.thread = t;
     const dim3 b = g.task->block;
-    g.thread_index = {t % b.x, t / b.x % b.y, t / b.x / b.y};
+    g.thread_index = b.x == g.threads ? uint3{t, 0, 0} : uint3{t % b.x, t / b.x % b.y, t / b.x / b.y};
 }
 
 void to_scheduler() { emulator_switch(&fiber_sp[current], scheduler); }
@@ -154,6 +156,8 @@ void fiber_new(int i)
 void run_fiber(int i)
 {
     current = i;
+    if (!fiber_sp[i])
+        fiber_new(i);
     emulator_switch(&scheduler, fiber_sp[i]);
 }
 
@@ -207,16 +211,16 @@ bool run_block()
     memset(g.ended, 0, sizeof g.ended);
     for (unsigned t = 0; t < g.threads; t++)
         g.thread_of[t].state = State::fresh;
-    g.order = unsigned(random_next() % g.threads);
+    g.order = random_below(g.threads);
     do
-        g.stride = unsigned(random_next() % g.threads) + 1;
+        g.stride = random_below(g.threads) + 1;
     while (std::gcd(g.stride, g.threads) != 1);
     for (;;) {
         const bool fresh = g.started < g.threads;
-        if (fresh && (g.ready_count == 0 || random_next() % 2)) {
+        if (fresh && (g.ready_count == 0 || random_below(2))) {
             run_fiber(idle[--idle_count]);
         } else if (g.ready_count) {
-            const unsigned i = unsigned(random_next() % g.ready_count), t = g.ready[i];
+            const unsigned i = random_below(g.ready_count), t = g.ready[i];
             g.ready[i] = g.ready[--g.ready_count];
             become(t);
             run_fiber(g.thread_of[t].fiber);
@@ -238,7 +242,7 @@ void fibers_reset()
 {
     idle_count = 0;
     for (int i = int(MAX_THREADS) - 1; i >= 0; i--) {
-        fiber_new(i);
+        fiber_sp[i] = nullptr;
         idle[idle_count++] = i;
     }
 }
