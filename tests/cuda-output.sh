@@ -17,7 +17,8 @@ mkdir hidden
 cp "$PARPROF" hidden/
 sed 's/libcudart\.so\.13/libmissing.so.1/g' "$builddir/parprof-cuda.so" >hidden/parprof-cuda.so
 for backend in cpu sim; do
-    emulated hidden/parprof --backend $backend --model mini --ranks 2 --figure none
+    emulated hidden/parprof --backend $backend --model mini --layers 1 --d-model 8 --heads 2 --ff 16 --vocab 20 --ranks 2 \
+        --figure none
     [ "$status" = 0 ]
     result $? "--backend $backend where the CUDA libraries are missing"
 done
