@@ -19,6 +19,7 @@ struct comm_gpu_spec {
     struct k_cuda_stream *const *streams; /* by lane; of lanes without gangs unused */
     const uint32_t *device;               /* by rank: number of its GPU */
     double gbps, us;                      /* pace of own copies, as comm.h; 0 and 0: none */
+    double timeout_s;                     /* of the first collectives; 0: none */
     atomic_int *stop;                     /* becomes nonzero when everything is to be dropped */
 };
 

@@ -31,6 +31,7 @@ static bool open_devices(struct cuda *c, GError **error)
         struct gpu_device *device = &c->devices[c->ranks[i].device];
         if (c->ranks[i].share != 0)
             continue;
+        cuda_enter(c, "loading kernels");
         if (!cuda_use(c, i, error) || !cuda_ok(c, k_cuda_load(), "cudaFuncGetAttributes", i, error))
             return false;
         if (device->ranks > 1)
@@ -73,16 +74,21 @@ bool cuda_records_itself(const struct cuda *c, uint32_t op)
 static bool open_comm(struct cuda *c, GError **error)
 {
     const struct comm_gpu_spec spec = {c->plan,           c->streams,      c->device_of_rank,
-                                       c->run->link_gbps, c->run->link_us, &c->stop};
+                                       c->run->link_gbps, c->run->link_us, c->run->timeout_s,
+ &c->stop};
     bool whole = false;
     for (uint32_t i = 0; i < c->plan->n_ops; i++)
         whole = whole || c->plan->ops[i].tag.kind == OP_ALLREDUCE;
     if (whole) {
+        cuda_enter(c, "the start of NCCL's communicators");
         c->nccl = comm_nccl_open(&spec, error);
+        cuda_enter(c, "the first collectives of NCCL");
         if (!c->nccl || !comm_nccl_check(c->nccl, error))
             return false;
     }
+    cuda_enter(c, "opening peer access between GPUs");
     c->p2p = comm_p2p_open(&spec, error);
+    cuda_enter(c, "the first copies between GPUs");
     return c->p2p && comm_p2p_check(c->p2p, error);
 }
 
@@ -108,10 +114,14 @@ bool cuda_lanes_open(struct cuda *c, GError **error)
     list_ops(c);
     if (!open_devices(c, error))
         return false;
-    for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
+    for (uint32_t i = 0; i < c->plan->t.n_lanes; i++) {
+        cuda_enter(c, "creating streams and cuBLAS handles");
         if (!open_stream(c, i, error))
             return false;
+    }
+    cuda_enter(c, "the kernel that CUPTI is tried with");
     cuda_times_lanes(c);
+    cuda_enter(c, "creating events");
     for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
         if (!open_events(c, i, error))
             return false;

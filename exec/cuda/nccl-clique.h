@@ -14,6 +14,7 @@ struct clique {
     ncclComm_t *comms; /* NULL before joining, and after an abort */
     cudaStream_t *streams;
     float **buffers; /* of a check */
+    double timeout_s; /* how long a check waits for the streams; 0: for ever */
 };
 
 /* Names call, rank (OP_NONE: all) and device, and what NCCL said last.  False. */
@@ -36,7 +37,7 @@ bool clique_together(const struct clique *, unsigned kind, uint64_t bytes, ncclS
                      GError **);
 bool clique_poll(ncclComm_t, uint32_t rank, uint32_t device,
                  GError **);                        /* false: the communicator has failed */
-bool clique_wait(const struct clique *, GError **); /* for all streams; gives up after a minute */
+bool clique_wait(const struct clique *, GError **); /* for all streams */
 
 bool clique_allocate(const struct clique *, uint64_t bytes, GError **); /* zeroed buffers */
 bool clique_release(const struct clique *, GError **);

@@ -77,6 +77,8 @@ struct cuda {
     uint64_t progress;   /* when last looked */
     int64_t progress_ns; /* when it last changed */
     int64_t next_look_ns;
+    _Atomic(const char *) stage; /* what a guarded call is at */
+    atomic_uint stages;          /* entered so far */
 };
 
 /* False with the error set unless status is 0. */
@@ -87,6 +89,13 @@ static inline unsigned cuda_slot(uint32_t step)
 {
     return step % EVENT_SLOTS;
 }
+
+/* guard.c: makes a call that blocks on a thread of its own.  If it enters no new stage for timeout_s and a little more, an
+ * error says at which it hangs, and `stuck` is set: c and user are then still in use, and the process must end.  One at a
+ * time; while it lasts the walker's thread touches nothing. */
+typedef bool cuda_guarded_call(struct cuda *, void *user, GError **);
+bool cuda_guard(struct cuda *, const char *stage, cuda_guarded_call *, void *user, GError **);
+void cuda_enter(struct cuda *, const char *stage); /* stage: of static storage, what follows "hangs in" */
 
 /* lanes.c: streams, events, gangs. */
 bool cuda_lanes_open(struct cuda *, GError **);

@@ -194,6 +194,16 @@ static void begin_wait(struct cuda *c)
     c->next_look_ns = 0;
 }
 
+/* The looks at everything are too seldom to follow short steps: events would be asked for steps that are long over, and
+ * by then stand for later ones. */
+static void settle(struct gpu_lane *l, uint32_t op, uint32_t step)
+{
+    if (l->ops[l->n_ops - 1] == op && l->step <= step) {
+        l->step = step + 1;
+        l->next = 0;
+    }
+}
+
 bool cuda_watch_reach(struct cuda *c, uint32_t op, uint32_t step, GError **error)
 {
     const uint32_t lane = c->plan->ops[op].lane, rank = c->plan->t.lanes[lane].rank;
@@ -202,8 +212,10 @@ bool cuda_watch_reach(struct cuda *c, uint32_t op, uint32_t step, GError **error
     for (;;) {
         if (atomic_load(&c->ops[op].recorded) > step) {
             const int status = cudaEventQuery(c->ops[op].end[cuda_slot(step)]);
-            if (status == cudaSuccess)
+            if (status == cudaSuccess) {
+                settle(&c->lanes[lane], op, step);
                 return !c->timed || cuda_times_read(c, lane, step, error);
+            }
             if (status != cudaErrorNotReady)
                 return fail(c, "cudaEventQuery", status, rank, error);
         }
