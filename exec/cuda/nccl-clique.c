@@ -4,6 +4,8 @@
 
 /* Doctor's patience: it is mostly a matter of a second. */
 #define TRY_S 60
+/* Streams after an abort. */
+#define REST_S 1
 
 bool nccl_fail(GError **error, const char *call, ncclResult_t result, uint32_t rank, uint32_t device)
 {
@@ -163,10 +165,23 @@ bool clique_allocate(const struct clique *c, uint64_t bytes, GError **error)
     return true;
 }
 
+static bool comes_to_rest(cudaStream_t stream)
+{
+    const int64_t until_us = g_get_monotonic_time() + REST_S * G_USEC_PER_SEC;
+    while (cudaStreamQuery(stream) == cudaErrorNotReady) {
+        if (g_get_monotonic_time() > until_us)
+            return false;
+        g_usleep(200);
+    }
+    return true;
+}
+
 bool clique_release(const struct clique *c, GError **error)
 {
-    bool ok = true;
-    for (uint32_t i = 0; i < c->n; i++)
+    bool ok = true, rest = true;
+    for (uint32_t i = 0; i < c->n && rest; i++)
+        rest = !c->buffers[i] || comes_to_rest(c->streams[i]);
+    for (uint32_t i = 0; i < c->n && rest; i++)
         if (c->buffers[i])
             ok = cuda_ok(c, i, "cudaFree", cudaFree(c->buffers[i]), ok ? error : NULL) && ok;
     return ok;

@@ -40,6 +40,7 @@ bool clique_poll(ncclComm_t, uint32_t rank, uint32_t device,
 bool clique_wait(const struct clique *, GError **); /* for all streams */
 
 bool clique_allocate(const struct clique *, uint64_t bytes, GError **); /* zeroed buffers */
+/* After a failure: of streams that do not come to rest the buffers stay, for to free them would hang. */
 bool clique_release(const struct clique *, GError **);
 /* An all-reduce of known numbers, compared.  The buffers hold so many. */
 bool clique_sum(const struct clique *, uint64_t elems, GError **);
