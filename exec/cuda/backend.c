@@ -117,7 +117,8 @@ static bool open_all(struct cuda *c, void *user, GError **error)
     (void)user;
     cuda_times_open(c);
     cuda_enter(c, "allocating memory");
-    return cuda_memory_open(c, error) && cuda_lanes_open(c, error);
+    return cuda_memory_open(c, error) && cuda_lanes_open(c, error) &&
+           (!c->nccl || cuda_issue_rehearse(c, error));
 }
 
 static bool cuda_open_backend(const struct run *run, void **backend, GError **error)

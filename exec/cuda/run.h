@@ -106,10 +106,14 @@ bool cuda_records_itself(const struct cuda *,
 /* memory.c: arenas, pinned buffers, what is in them at first. */
 bool cuda_memory_open(struct cuda *, GError **);
 bool cuda_memory_place(struct cuda *, GError **); /* weights and zeros; at rest */
+bool cuda_memory_fill(struct cuda *, int byte, GError **);  /* the arenas; at rest, before and after */
 void *cuda_memory_cell(struct cuda *, uint32_t value);
 void cuda_memory_close(struct cuda *);
 
 /* issue.c: the ranks' threads. */
+/* Runs each op that is in no gang, one after the other: to load a kernel cuBLAS, at its first product of a shape, may wait
+ * for the device, where by then a collective of NCCL may wait for the rank that loads.  Leaves NaN everywhere. */
+bool cuda_issue_rehearse(struct cuda *, GError **);
 bool cuda_issue_open(struct cuda *, GError **);
 void cuda_issue_launch(struct cuda *, uint32_t op, uint32_t step);
 void cuda_issue_record(struct cuda *, uint32_t op, uint32_t step);
