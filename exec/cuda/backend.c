@@ -31,21 +31,10 @@ void cuda_stop(struct cuda *c)
 
 bool cuda_check(const struct plan *plan, GError **error)
 {
-    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
-    bool whole = false;
-    if (blocking && atoi(blocking) && plan->t.n_ranks > 1) {
-        g_set_error_literal(
-            error, PLAN_ERROR, PLAN_ERROR_INPUT,
-            "CUDA_LAUNCH_BLOCKING makes every launch wait for its kernel, which with several ranks waits "
-            "for ever in the first collective; unset it");
-        return false;
-    }
-    for (uint32_t i = 0; i < plan->n_ops; i++)
-        whole = whole || plan->ops[i].tag.kind == OP_ALLREDUCE;
     g_autofree uint32_t *device = g_new(uint32_t, plan->t.n_ranks);
     for (uint32_t i = 0; i < plan->t.n_ranks; i++)
         device[i] = cuda_device_of(plan, i);
-    return !whole || comm_nccl_allows(device, plan->t.n_ranks, error);
+    return !comm_nccl_wanted(plan) || comm_nccl_allows(device, plan->t.n_ranks, error);
 }
 
 /* --- open and close */

@@ -1,6 +1,6 @@
 /* exec/cuda/nccl-clique.h -- ranks that NCCL joins, and whether they sum right.  For nccl.c and nccl-clique.c only. */
-#ifndef EXEC_COMM_NCCL_CLIQUE_H
-#define EXEC_COMM_NCCL_CLIQUE_H
+#ifndef EXEC_CUDA_NCCL_CLIQUE_H
+#define EXEC_CUDA_NCCL_CLIQUE_H
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>

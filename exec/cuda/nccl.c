@@ -34,6 +34,14 @@ char *comm_nccl_version(GError **error)
     return g_strdup_printf("%d.%d.%d", version / 10000, version % 10000 / 100, version % 100);
 }
 
+bool comm_nccl_wanted(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (plan->ops[i].tag.kind == OP_ALLREDUCE)
+            return true;
+    return false;
+}
+
 bool comm_nccl_allows(const uint32_t *device, uint32_t n_ranks, GError **error)
 {
     const char *blocking = g_getenv("CUDA_LAUNCH_BLOCKING");
