@@ -34,7 +34,8 @@ struct trial {
     struct k_cuda_stream *kernels;
 };
 
-/* What a lane does, on streams of green contexts, with memory, events and a cuBLAS handle of the device's own context. */
+/* What a lane does, on streams of green contexts, with memory, events and a cuBLAS handle of the device's own
+ * context. */
 static int try_part(const struct sm_split *split, float *memory, struct trial *t, const char **call)
 {
     int status = sm_split_stream(split, 0, 0, &t->stream);
@@ -45,7 +46,8 @@ static int try_part(const struct sm_split *split, float *memory, struct trial *t
         *call = "k_cuda_open";
     if (!status && (status = k_cuda_f32.zero(t->kernels, 1, memory)))
         *call = "cudaLaunchKernel";
-    if (!status && (status = k_cuda_f32.gemm(t->kernels, 0, 0, 1, 1, 1, 1, memory, 1, memory, 1, 0, memory, 1)))
+    if (!status &&
+        (status = k_cuda_f32.gemm(t->kernels, 0, 0, 1, 1, 1, 1, memory, 1, memory, 1, 0, memory, 1)))
         *call = "cuBLAS";
     if (!status && (status = cudaEventRecord(t->event, t->stream)))
         *call = "cudaEventRecord";
@@ -59,11 +61,14 @@ static bool is_refusal(int status)
 {
     return status == cudaErrorInvalidValue || status == cudaErrorInvalidResourceHandle ||
            status == cudaErrorNotPermitted || status == cudaErrorNotSupported ||
-           status == cudaErrorInvalidDeviceFunction || status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_INITIALIZED ||
-           status == K_CUDA_BLAS + CUBLAS_STATUS_INVALID_VALUE || status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_SUPPORTED;
+           status == cudaErrorInvalidDeviceFunction ||
+           status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_INITIALIZED ||
+           status == K_CUDA_BLAS + CUBLAS_STATUS_INVALID_VALUE ||
+           status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-/* Where it is refused the device is not split, and ranks take turns.  Its first rank, whose device is current. */
+/* Where it is refused the device is not split, and ranks take turns.  Its first rank, whose device is
+ * current. */
 static bool try_split(struct cuda *c, uint32_t rank, GError **error)
 {
     struct gpu_device *device = &c->devices[c->ranks[rank].device];
@@ -138,7 +143,7 @@ static bool open_comm(struct cuda *c, GError **error)
 {
     const struct comm_gpu_spec spec = {c->plan,           c->streams,      c->device_of_rank,
                                        c->run->link_gbps, c->run->link_us, c->run->timeout_s,
- &c->stop};
+                                       &c->stop};
     if (comm_nccl_wanted(c->plan)) {
         cuda_enter(c, "the start of NCCL's communicators");
         c->nccl = comm_nccl_open(&spec, error);
