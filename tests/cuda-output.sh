@@ -33,6 +33,9 @@ for file in "$dir/out" t.json r.json f.svg; do
     grep -q 'emulated GPU' "$file"
     result $? "${file##*/} says that the GPU is emulated"
 done
+emulated "$PARPROF" sweep "$@" --seed 1,2 --figure none
+[ "$status" = 0 ] && grep -q 'measured on cuda, .*emulated GPU' "$dir/out"
+result $? "so does a sweep"
 for what in drop:7=dropped zero:7='without times' invert:7='end before'; do
     emulated --option "CUPTI=${what%%=*}" "$PARPROF" "$@" --figure none --report r.json
     { [ "$status" = 0 ] && grep -q "${what#*=}" r.json; } || { [ "$status" = 5 ] && grep -q "record" "$dir/err"; }

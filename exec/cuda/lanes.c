@@ -4,6 +4,12 @@
 
 /* --- streams */
 
+/* Which call of k_cuda_open has failed. */
+static const char *open_call(int status)
+{
+    return status < K_CUDA_BLAS ? "cudaMalloc" : "cublasCreate";
+}
+
 static bool open_stream(struct cuda *c, uint32_t id, GError **error)
 {
     const struct lane *lane = &c->plan->t.lanes[id];
@@ -19,8 +25,8 @@ static bool open_stream(struct cuda *c, uint32_t id, GError **error)
               : !cuda_ok(c, cudaStreamCreateWithPriority(&l->stream, cudaStreamNonBlocking, priority),
                          "cudaStreamCreateWithPriority", lane->rank, error))
         return false;
-    if (!cuda_ok(c, k_cuda_open(l->stream, c->run->model->dtype == DTYPE_TF32, &l->kernels), "k_cuda_open",
-                 lane->rank, error))
+    const int status = k_cuda_open(l->stream, c->run->model->dtype == DTYPE_TF32, &l->kernels);
+    if (!cuda_ok(c, status, open_call(status), lane->rank, error))
         return false;
     c->streams[id] = l->kernels;
     return true;
@@ -43,7 +49,7 @@ static int try_part(const struct sm_split *split, float *memory, struct trial *t
     if (!status && (status = cudaEventCreateWithFlags(&t->event, cudaEventDisableTiming)))
         *call = "cudaEventCreateWithFlags";
     if (!status && (status = k_cuda_open(t->stream, 0, &t->kernels)))
-        *call = "k_cuda_open";
+        *call = open_call(status);
     if (!status && (status = k_cuda_f32.zero(t->kernels, 1, memory)))
         *call = "cudaLaunchKernel";
     if (!status &&
