@@ -19,7 +19,7 @@ struct sweep_job {
     bool *real; /* a point each: left for later */
     atomic_uint next, done;
     atomic_bool extended; /* a point had more ranks than its cluster has devices */
-    bool progress;
+    bool progress, named; /* named: the title has the GPUs */
 };
 
 static uint64_t most_memory(const struct trace *trace)
@@ -81,15 +81,28 @@ static bool simulate_point(const struct job *job, struct series_point *point, GE
     return true;
 }
 
-static bool run_point(struct job *job, const struct options *o, struct series_point *point, GError **error)
+static void name_gpus(struct sweep_job *s, const struct trace *trace)
+{
+    const char *gpus = trace_label_value(trace, "gpus");
+    if (!gpus || s->named || !s->series.title)
+        return;
+    g_autofree char *title = s->series.title;
+    s->series.title = g_strdup_printf("%s, %s", title, gpus);
+    s->named = true;
+}
+
+static bool run_point(struct sweep_job *s, struct job *job, const struct options *o,
+                      struct series_point *point, GError **error)
 {
     struct attempts attempts;
     bool ok = attempts_make(&attempts, job, o, error);
     const struct attempt *main = attempts.n ? attempts_main(&attempts) : NULL;
-    if (main)
+    if (main) {
+        name_gpus(s, &main->outcome.trace);
         take_numbers(point, &main->outcome, main->predicted.there ? &main->predicted : NULL);
-    else if (ok)
+    } else if (ok) {
         point->why_not = g_strdup("interrupted");
+    }
     attempts_release(&attempts);
     return ok;
 }
@@ -109,7 +122,7 @@ static void try_point(struct sweep_job *s, uint32_t i, bool real_too)
     if (ok && !s->real[i])
         ok = simulate_point(&job, point, &error);
     else if (ok && real_too)
-        ok = run_point(&job, &o, point, &error);
+        ok = run_point(s, &job, &o, point, &error);
     if (!ok)
         point->why_not = g_strdup(error->message);
     g_clear_error(&error);

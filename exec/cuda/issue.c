@@ -1,8 +1,8 @@
 #include "exec/cuda/run.h"
 #include "profile/collect.h"
 
-#define STACK_BYTES                                                                                          \
-    ((size_t)8 << 20) /* as the main thread's: CUDA, cuBLAS and NCCL say nowhere what they need */
+/* As the main thread's: CUDA, cuBLAS and NCCL say nowhere what they need. */
+#define STACK_BYTES ((size_t)8 << 20)
 
 enum job_kind { JOB_BEGIN, JOB_LAUNCH, JOB_RECORD, JOB_WAIT };
 
@@ -135,6 +135,30 @@ static bool run_job(void *user, uint32_t rank, const struct job *job, int64_t re
         comm_p2p_abort(c->p2p);
     }
     return done;
+}
+
+/* --- before the first step */
+
+static bool rehearse_op(struct cuda *c, uint32_t id, GError **error)
+{
+    const uint32_t lane = c->plan->ops[id].lane, rank = c->plan->t.lanes[lane].rank;
+    return cuda_use(c, rank, error) && run_op(c, id, 0, rank, error) &&
+           cuda_ok(c, cudaStreamSynchronize(c->lanes[lane].stream), "cudaStreamSynchronize", rank, error);
+}
+
+/* What they read may be a place in a table: there must be numbers.  What no step writes is none afterwards.
+ */
+bool cuda_issue_rehearse(struct cuda *c, GError **error)
+{
+    if (!cuda_memory_fill(c, 0, error))
+        return false;
+    for (uint32_t i = 0; i < c->plan->n_ops; i++) {
+        const uint32_t id = c->plan->order[i];
+        cuda_enter(c, "the first run of each operation");
+        if (c->plan->ops[id].tag.gang == OP_NONE && !rehearse_op(c, id, error))
+            return false;
+    }
+    return cuda_memory_fill(c, 0xff, error);
 }
 
 /* --- on the walker's thread */

@@ -1,6 +1,7 @@
-/* exec/cuda/nccl-clique.h -- ranks that NCCL joins, and whether they sum right.  For nccl.c and nccl-clique.c only. */
-#ifndef EXEC_COMM_NCCL_CLIQUE_H
-#define EXEC_COMM_NCCL_CLIQUE_H
+/* exec/cuda/nccl-clique.h -- ranks that NCCL joins, and whether they sum right.  For nccl.c and nccl-clique.c
+ * only. */
+#ifndef EXEC_CUDA_NCCL_CLIQUE_H
+#define EXEC_CUDA_NCCL_CLIQUE_H
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -13,7 +14,8 @@ struct clique {
     const uint32_t *device;
     ncclComm_t *comms; /* NULL before joining, and after an abort */
     cudaStream_t *streams;
-    float **buffers; /* of a check */
+    float **buffers;  /* of a check */
+    double timeout_s; /* how long a check waits for the streams; 0: for ever */
 };
 
 /* Names call, rank (OP_NONE: all) and device, and what NCCL said last.  False. */
@@ -34,11 +36,12 @@ const char *clique_call_name(unsigned kind);
  * take, in us. */
 bool clique_together(const struct clique *, unsigned kind, uint64_t bytes, ncclSimInfo_t *estimate,
                      GError **);
-bool clique_poll(ncclComm_t, uint32_t rank, uint32_t device,
-                 GError **);                        /* false: the communicator has failed */
-bool clique_wait(const struct clique *, GError **); /* for all streams; gives up after a minute */
+/* False: the communicator has failed. */
+bool clique_poll(ncclComm_t, uint32_t rank, uint32_t device, GError **);
+bool clique_wait(const struct clique *, GError **); /* for all streams */
 
 bool clique_allocate(const struct clique *, uint64_t bytes, GError **); /* zeroed buffers */
+/* After a failure: of streams that do not come to rest the buffers stay, for to free them would hang. */
 bool clique_release(const struct clique *, GError **);
 /* An all-reduce of known numbers, compared.  The buffers hold so many. */
 bool clique_sum(const struct clique *, uint64_t elems, GError **);

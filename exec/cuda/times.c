@@ -1,6 +1,5 @@
 #include "exec/cuda/times.h"
 
-
 #include "profile/clock.h"
 #include "profile/facts.h"
 
