@@ -42,6 +42,11 @@ for link in '' '--link 100,3'; do
     result $? "a plan for four devices on two GPUs: ranks that share one have a paced link ${link:+of $link}"
 done
 
+sed 's/\("class":"copy","rank":2,"device":\)2/\13/' four.json >torn.json
+emulated --gpus 2 "$PARPROF" run torn.json --backend cuda --figure none
+[ "$status" = 2 ] && grep -q '^parprof: rank 2 has lanes on devices 2 and 3' "$dir/err"
+result $? "a rank on two GPUs is refused"
+
 # Costs are measured first, by a run whose parts the driver refuses.
 emulated --gpus 1 --fault cuGreenCtxCreate:2:999 "$PARPROF" run "$@" --ranks 2 --figure none --costs costs.json
 [ "$status" = 0 ] && grep -q '^sharing: ranks interleave' "$dir/out" && ! grep -q 'SMs' "$dir/out"
