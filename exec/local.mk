@@ -6,7 +6,7 @@ libparprof_a_SOURCES += %D%/arena.h %D%/backend-cpu.h %D%/backend.h %D%/comm.h %
 # the room kernels.
 CUDA_MODULE_SOURCES = %D%/cuda/nccl-clique.h %D%/cuda/comm.h %D%/cuda/module.h %D%/cuda/nvml.h %D%/cuda/peer.h %D%/cuda/run.h \
 	%D%/cuda/sm-split.h %D%/cuda/times.h %D%/cuda/backend.c %D%/cuda/nccl-clique.c %D%/cuda/examine.c \
-	%D%/cuda/facts.c %D%/cuda/host.c %D%/cuda/issue.c %D%/cuda/lanes.c %D%/cuda/memory.c %D%/cuda/module.c \
+	%D%/cuda/facts.c %D%/cuda/guard.c %D%/cuda/host.c %D%/cuda/issue.c %D%/cuda/lanes.c %D%/cuda/memory.c %D%/cuda/module.c \
 	%D%/cuda/nccl.c %D%/cuda/nvml.c %D%/cuda/p2p.c %D%/cuda/peer.c %D%/cuda/probe.c %D%/cuda/records.c \
 	%D%/cuda/sm-split.c %D%/cuda/times.c %D%/cuda/watch.c
 EXTRA_DIST += $(CUDA_MODULE_SOURCES) $(CUDA_KERNELS) $(CUPTI_SOURCES)

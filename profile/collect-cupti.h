@@ -11,7 +11,7 @@ struct collect_buffer {
     size_t valid;
 };
 
-/* A stream as records name it.  Its number is one of its context only; context OP_NONE: not known, any. */
+/* A stream as records name it.  Its number is one of its context only; context OP_NONE: not known. */
 struct collect_key {
     uint32_t device, context, stream;
 };

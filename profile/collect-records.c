@@ -245,13 +245,19 @@ static void nest_calls(struct parser *p)
     g_free(order);
 }
 
+/* Where no lane has its context, as records of green contexts may name the device's, the one lane of that stream. */
 static uint32_t lane_of(const struct parser *p, const struct collect_key *key)
 {
-    for (uint32_t i = 0; i < p->n_lanes; i++)
-        if (p->lanes[i].device == key->device && p->lanes[i].stream == key->stream &&
-            (p->lanes[i].context == OP_NONE || p->lanes[i].context == key->context))
+    uint32_t found = OP_NONE, n = 0;
+    for (uint32_t i = 0; i < p->n_lanes; i++) {
+        if (p->lanes[i].device != key->device || p->lanes[i].stream != key->stream)
+            continue;
+        if (p->lanes[i].context == key->context)
             return i;
-    return OP_NONE;
+        found = i;
+        n++;
+    }
+    return n == 1 ? found : OP_NONE;
 }
 
 static void set_op(struct collect_record *r, const struct call *call)

@@ -51,4 +51,17 @@ LIMIT=40
 emulated --option HANG=ncclDevKernel:12 "$PARPROF" "$@" --figure none --timeout 3
 [ "$status" = 5 ] && grep -q 'rank [01] waits in op' "$dir/err"
 result $? "a rank that hangs in a collective is named within its time"
+emulated --option HANG=ncclDevKernel:90 "$PARPROF" "$@" --steps 6 --figure none --timeout 3
+[ "$status" = 5 ] && grep -q 'rank 0 waits in op .*all-reduce.*rank 1 waits in op .*all-reduce' "$dir/err" &&
+    ! grep -q pack "$dir/err" && grep -q 'partial: [1-5] of 6 steps' "$dir/out"
+result $? "steps that were over before a hang are reported, and nothing else is said to hang"
+emulated --option HANG=ncclDevKernel:1 "$PARPROF" "$@" --figure none --timeout 3
+[ "$status" = 5 ] && grep -q 'first collective of NCCL does not end within 3 s' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
+result $? "a first collective that hangs is told"
+emulated --option HANG=zero:1 "$PARPROF" "$@" --figure none --timeout 3
+[ "$status" = 5 ] && grep -q 'a call hangs in' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
+result $? "a call that hangs before the first step is told"
+emulated --gpus 1 --fault cudaEventRecord:1:400 "$PARPROF" "$@" --figure none
+[ "$status" = 0 ] && [ ! -s "$dir/err" ]
+result $? "a driver that refuses events on streams of green contexts: the GPU is not split"
 done_testing

@@ -192,6 +192,29 @@ static void expect(const struct collect_record *r, unsigned kind, uint32_t step,
 
 static const struct collect_lane two_lanes[] = {{0, GUINT_TO_POINTER(7)}, {1, GUINT_TO_POINTER(7)}};
 
+/* Contexts are not known here.  Streams of two may have the same number: then nobody knows which one it was. */
+static void test_twins(void)
+{
+    static const struct collect_lane lanes[] = {
+        {0, GUINT_TO_POINTER(7)}, {0, GUINT_TO_POINTER(7)}, {0, GUINT_TO_POINTER(8)}};
+    open_fake();
+    g_assert_true(collect_lanes(lanes, 3, NULL));
+    push_pop(3, 5);
+    mark(0, 10, 3, 5);
+    api(0, false, LAUNCH, 100, 140, 1, 10);
+    kernel(0, 200, 300, 0, 7, 10, "_Z6kernelv");
+    mark(0, 11, 3, 5);
+    api(0, false, LAUNCH, 150, 160, 1, 11);
+    kernel(0, 400, 500, 0, 8, 11, "_Z6kernelv");
+    struct collected out = take();
+    g_assert_cmpuint(out.n, ==, 4);
+    expect(&out.records[0], COLLECT_KERNEL, 3, 5, OP_NONE, 200, "_Z6kernelv");
+    expect(&out.records[1], COLLECT_KERNEL, 3, 5, 2, 400, "_Z6kernelv");
+    g_assert_cmpuint(out.counts.unattributed, ==, 1);
+    g_free(out.records);
+    close_fake();
+}
+
 /* One of each: a kernel of ours, launched by the runtime, which calls the driver; NCCL's, by the driver
  * alone, from another buffer; copies and a set. */
 static void test_attribution(void)
@@ -408,6 +431,7 @@ int main(int argc, char **argv)
     g_test_add_func("/collect/refusals", test_refusals);
     g_test_add_func("/collect/optional", test_optional);
     g_test_add_func("/collect/attribution", test_attribution);
+    g_test_add_func("/collect/twins", test_twins);
     g_test_add_func("/collect/doubtful", test_doubtful);
     g_test_add_func("/collect/failures", test_failures);
     g_test_add_func("/collect/discard", test_discard);

@@ -46,23 +46,12 @@ static bool check_devices(const struct plan *plan, GError **error)
 
 bool cuda_check(const struct plan *plan, GError **error)
 {
-    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
-    bool whole = false;
     if (!check_devices(plan, error))
         return false;
-    if (blocking && atoi(blocking) && plan->t.n_ranks > 1) {
-        g_set_error_literal(
-            error, PLAN_ERROR, PLAN_ERROR_INPUT,
-            "CUDA_LAUNCH_BLOCKING makes every launch wait for its kernel, which with several ranks waits "
-            "for ever in the first collective; unset it");
-        return false;
-    }
-    for (uint32_t i = 0; i < plan->n_ops; i++)
-        whole = whole || plan->ops[i].tag.kind == OP_ALLREDUCE;
     g_autofree uint32_t *device = g_new(uint32_t, plan->t.n_ranks);
     for (uint32_t i = 0; i < plan->t.n_ranks; i++)
         device[i] = cuda_device_of(plan, i);
-    return !whole || comm_nccl_allows(device, plan->t.n_ranks, error);
+    return !comm_nccl_wanted(plan) || comm_nccl_allows(device, plan->t.n_ranks, error);
 }
 
 /* --- open and close */
@@ -118,17 +107,30 @@ static bool open_text(struct cuda *c, GError **error)
     return c->text || !c->run->data;
 }
 
+static bool place(struct cuda *c, void *user, GError **error)
+{
+    (void)user;
+    return cuda_memory_place(c, error) && cuda_times_restart(c, error);
+}
+
 static bool cuda_reset(void *backend, GError **error)
 {
-    struct cuda *c = backend;
-    return cuda_memory_place(c, error) && cuda_times_restart(c, error);
+    return cuda_guard(backend, "placing the weights", place, NULL, error);
+}
+
+static bool open_all(struct cuda *c, void *user, GError **error)
+{
+    (void)user;
+    cuda_times_open(c);
+    cuda_enter(c, "allocating memory");
+    return cuda_memory_open(c, error) && cuda_lanes_open(c, error) &&
+           (!c->nccl || cuda_issue_rehearse(c, error));
 }
 
 static bool cuda_open_backend(const struct run *run, void **backend, GError **error)
 {
     struct cuda *c = *backend = create(run);
-    cuda_times_open(c);
-    return open_text(c, error) && cuda_memory_open(c, error) && cuda_lanes_open(c, error) &&
+    return open_text(c, error) && cuda_guard(c, "starting CUPTI", open_all, NULL, error) &&
            cuda_issue_open(c, error) && cuda_watch_sync(c, error) && cuda_reset(c, error);
 }
 
@@ -195,12 +197,27 @@ static bool cuda_reach(void *backend, uint32_t event, uint32_t step, GError **er
     return cuda_watch_reach(backend, event, step, error);
 }
 
+struct gathering {
+    uint32_t step;
+    const struct timing *timing;
+    size_t first_row;
+    struct trace *trace;
+};
+
+static bool gather(struct cuda *c, void *user, GError **error)
+{
+    const struct gathering *g = user;
+    return cuda_times_gather(c, g->step, g->timing, g->first_row, g->trace, error);
+}
+
 /* After a failure what still runs comes to rest first, and what hangs has no times worth reading. */
 static bool cuda_gather(void *backend, uint32_t step, const struct timing *timing, size_t first_row,
                         struct trace *trace, GError **error)
 {
     struct cuda *c = backend;
-    return !(c->aborted && cuda_stuck(c)) && cuda_times_gather(c, step, timing, first_row, trace, error);
+    struct gathering gathering = {step, timing, first_row, trace};
+    return !(c->aborted && cuda_stuck(c)) &&
+           cuda_guard(c, "taking the records of CUPTI", gather, &gathering, error);
 }
 
 static bool cuda_sync(void *backend, GError **error)

@@ -5,8 +5,8 @@
  * never for a device.  Open, check and close come from one thread while no rank issues, and leave the current
  * device as it was.  Nothing is allocated between check and close.
  */
-#ifndef EXEC_COMM_GPU_H
-#define EXEC_COMM_GPU_H
+#ifndef EXEC_CUDA_COMM_H
+#define EXEC_CUDA_COMM_H
 
 #include <stdatomic.h>
 
@@ -19,6 +19,7 @@ struct comm_gpu_spec {
     struct k_cuda_stream *const *streams; /* by lane; of lanes without gangs unused */
     const uint32_t *device;               /* by rank: number of its GPU */
     double gbps, us;                      /* pace of own copies, as comm.h; 0 and 0: none */
+    double timeout_s;                     /* of the first collectives; 0: none */
     atomic_int *stop;                     /* becomes nonzero when everything is to be dropped */
 };
 
@@ -42,8 +43,9 @@ void comm_p2p_close(struct comm_p2p *); /* NULL is legal; the streams have come 
  * that a rank has. */
 struct comm_nccl;
 char *comm_nccl_version(GError **); /* "2.28.9", of the library that is there; g_free; needs no driver */
-/* Whether NCCL can join ranks on these devices: one each.  ENGINE_ERROR_UNAVAILABLE; calls nothing of NCCL.
- */
+bool comm_nccl_wanted(const struct plan *); /* whether the plan has ALLREDUCE */
+/* Whether NCCL can join ranks on these devices: one each, and no launch that waits for its kernel.  ENGINE_ERROR_UNAVAILABLE;
+ * calls nothing of NCCL. */
 bool comm_nccl_allows(const uint32_t *device, uint32_t n_ranks, GError **);
 struct comm_nccl *comm_nccl_open(const struct comm_gpu_spec *, GError **);
 /* As comm_p2p_gang. */

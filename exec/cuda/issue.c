@@ -137,6 +137,29 @@ static bool run_job(void *user, uint32_t rank, const struct job *job, int64_t re
     return done;
 }
 
+/* --- before the first step */
+
+static bool rehearse_op(struct cuda *c, uint32_t id, GError **error)
+{
+    const uint32_t lane = c->plan->ops[id].lane, rank = c->plan->t.lanes[lane].rank;
+    return cuda_use(c, rank, error) && run_op(c, id, 0, rank, error) &&
+           cuda_ok(c, cudaStreamSynchronize(c->lanes[lane].stream), "cudaStreamSynchronize", rank, error);
+}
+
+/* What they read may be a place in a table: there must be numbers.  What no step writes is none afterwards. */
+bool cuda_issue_rehearse(struct cuda *c, GError **error)
+{
+    if (!cuda_memory_fill(c, 0, error))
+        return false;
+    for (uint32_t i = 0; i < c->plan->n_ops; i++) {
+        const uint32_t id = c->plan->order[i];
+        cuda_enter(c, "the first run of each operation");
+        if (c->plan->ops[id].tag.gang == OP_NONE && !rehearse_op(c, id, error))
+            return false;
+    }
+    return cuda_memory_fill(c, 0xff, error);
+}
+
 /* --- on the walker's thread */
 
 /* Two steps of a rank: for each op its launch and record, its waits, and the join of the lanes. */

@@ -1,3 +1,5 @@
+#include <cublas_v2.h>
+
 #include "exec/cuda/run.h"
 
 /* --- streams */
@@ -24,6 +26,65 @@ static bool open_stream(struct cuda *c, uint32_t id, GError **error)
     return true;
 }
 
+/* --- green contexts, tried before they are trusted */
+
+struct trial {
+    cudaStream_t stream;
+    cudaEvent_t event;
+    struct k_cuda_stream *kernels;
+};
+
+/* What a lane does, on streams of green contexts, with memory, events and a cuBLAS handle of the device's own context. */
+static int try_part(const struct sm_split *split, float *memory, struct trial *t, const char **call)
+{
+    int status = sm_split_stream(split, 0, 0, &t->stream);
+    *call = "cuGreenCtxStreamCreate";
+    if (!status && (status = cudaEventCreateWithFlags(&t->event, cudaEventDisableTiming)))
+        *call = "cudaEventCreateWithFlags";
+    if (!status && (status = k_cuda_open(t->stream, 0, &t->kernels)))
+        *call = "k_cuda_open";
+    if (!status && (status = k_cuda_f32.zero(t->kernels, 1, memory)))
+        *call = "cudaLaunchKernel";
+    if (!status && (status = k_cuda_f32.gemm(t->kernels, 0, 0, 1, 1, 1, 1, memory, 1, memory, 1, 0, memory, 1)))
+        *call = "cuBLAS";
+    if (!status && (status = cudaEventRecord(t->event, t->stream)))
+        *call = "cudaEventRecord";
+    if (!status && (status = cudaStreamSynchronize(t->stream)))
+        *call = "cudaStreamSynchronize";
+    return status;
+}
+
+/* Of what a driver does not let such streams do; other errors are nobody's choice. */
+static bool is_refusal(int status)
+{
+    return status == cudaErrorInvalidValue || status == cudaErrorInvalidResourceHandle ||
+           status == cudaErrorNotPermitted || status == cudaErrorNotSupported ||
+           status == cudaErrorInvalidDeviceFunction || status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_INITIALIZED ||
+           status == K_CUDA_BLAS + CUBLAS_STATUS_INVALID_VALUE || status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+/* Where it is refused the device is not split, and ranks take turns.  Its first rank, whose device is current. */
+static bool try_split(struct cuda *c, uint32_t rank, GError **error)
+{
+    struct gpu_device *device = &c->devices[c->ranks[rank].device];
+    struct trial t = {0};
+    const char *call = NULL;
+    if (!device->split || c->plan->arena_bytes[rank] < sizeof(float))
+        return true;
+    int status = try_part(device->split, (float *)(void *)c->ranks[rank].arena, &t, &call);
+    k_cuda_close(t.kernels);
+    if (t.event)
+        cudaEventDestroy(t.event);
+    if (t.stream)
+        cudaStreamDestroy(t.stream);
+    if (status && (!t.stream || is_refusal(status))) {
+        sm_split_close(g_steal_pointer(&device->split));
+        cudaGetLastError(); /* or the next call that asks for the last error finds this one */
+        status = 0;
+    }
+    return cuda_ok(c, status, call, rank, error);
+}
+
 /* Ranks that share a GPU get a part of it each, where the driver can cut it. */
 static bool open_devices(struct cuda *c, GError **error)
 {
@@ -31,10 +92,13 @@ static bool open_devices(struct cuda *c, GError **error)
         struct gpu_device *device = &c->devices[c->ranks[i].device];
         if (c->ranks[i].share != 0)
             continue;
+        cuda_enter(c, "loading kernels");
         if (!cuda_use(c, i, error) || !cuda_ok(c, k_cuda_load(), "cudaFuncGetAttributes", i, error))
             return false;
         if (device->ranks > 1)
             device->split = sm_split_open(c->ranks[i].device, device->ranks);
+        if (!try_split(c, i, error))
+            return false;
     }
     return true;
 }
@@ -73,16 +137,18 @@ bool cuda_records_itself(const struct cuda *c, uint32_t op)
 static bool open_comm(struct cuda *c, GError **error)
 {
     const struct comm_gpu_spec spec = {c->plan,           c->streams,      c->device_of_rank,
-                                       c->run->link_gbps, c->run->link_us, &c->stop};
-    bool whole = false;
-    for (uint32_t i = 0; i < c->plan->n_ops; i++)
-        whole = whole || c->plan->ops[i].tag.kind == OP_ALLREDUCE;
-    if (whole) {
+                                       c->run->link_gbps, c->run->link_us, c->run->timeout_s,
+ &c->stop};
+    if (comm_nccl_wanted(c->plan)) {
+        cuda_enter(c, "the start of NCCL's communicators");
         c->nccl = comm_nccl_open(&spec, error);
+        cuda_enter(c, "the first collectives of NCCL");
         if (!c->nccl || !comm_nccl_check(c->nccl, error))
             return false;
     }
+    cuda_enter(c, "opening peer access between GPUs");
     c->p2p = comm_p2p_open(&spec, error);
+    cuda_enter(c, "the first copies between GPUs");
     return c->p2p && comm_p2p_check(c->p2p, error);
 }
 
@@ -108,10 +174,14 @@ bool cuda_lanes_open(struct cuda *c, GError **error)
     list_ops(c);
     if (!open_devices(c, error))
         return false;
-    for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
+    for (uint32_t i = 0; i < c->plan->t.n_lanes; i++) {
+        cuda_enter(c, "creating streams and cuBLAS handles");
         if (!open_stream(c, i, error))
             return false;
+    }
+    cuda_enter(c, "the kernel that CUPTI is tried with");
     cuda_times_lanes(c);
+    cuda_enter(c, "creating events");
     for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
         if (!open_events(c, i, error))
             return false;

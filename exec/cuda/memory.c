@@ -62,40 +62,44 @@ static bool open_arena(struct cuda *c, uint32_t rank, GError **error)
 
 /* --- pinned buffers */
 
-/* Where the op's buffers begin; from NULL it is a measure. */
-static char *cut_pinned(struct cuda *c, uint32_t id, char *at, bool set)
+static size_t whole_lines(uint64_t bytes)
+{
+    return ((size_t)bytes + PINNED_ALIGN - 1) / PINNED_ALIGN * PINNED_ALIGN;
+}
+
+/* Gives the op its buffers, from `at` bytes on, once they are there; where the next one's begin. */
+static size_t cut_pinned(struct cuda *c, uint32_t id, size_t at)
 {
     const struct op *op = &c->plan->ops[id];
     struct gpu_op *o = &c->ops[id];
     if (op->tag.kind == OP_INPUT) {
         const uint64_t bytes = c->plan->values[c->plan->accesses[op->first_access].value].bytes;
         for (unsigned i = 0; i < PINNED_SLOTS; i++) {
-            if (set)
-                o->pinned[i] = at;
-            at += (bytes + PINNED_ALIGN - 1) / PINNED_ALIGN * PINNED_ALIGN;
+            if (c->pinned)
+                o->pinned[i] = c->pinned + at;
+            at += whole_lines(bytes);
         }
     } else if (op->tag.kind == OP_LOSS) {
-        if (set)
-            o->losses = (double *)at;
-        at += ((c->run->steps + (size_t)1) * sizeof(double) + PINNED_ALIGN - 1) / PINNED_ALIGN * PINNED_ALIGN;
+        if (c->pinned)
+            o->losses = (double *)(c->pinned + at);
+        at += whole_lines((c->run->steps + UINT64_C(1)) * sizeof(double));
     }
     return at;
 }
 
 static bool open_pinned(struct cuda *c, GError **error)
 {
-    size_t bytes = 0;
+    size_t bytes = 0, at = 0;
     for (uint32_t i = 0; i < c->plan->n_ops; i++)
-        bytes += (size_t)(cut_pinned(c, i, c->pinned, false) - c->pinned);
+        bytes = cut_pinned(c, i, bytes);
     if (!bytes)
         return true;
     if (!cuda_ok(c, cudaHostAlloc((void **)&c->pinned, bytes, cudaHostAllocPortable), "cudaHostAlloc", 0,
                  error))
         return false;
     memset(c->pinned, 0, bytes);
-    char *at = c->pinned;
     for (uint32_t i = 0; i < c->plan->n_ops; i++)
-        at = cut_pinned(c, i, at, true);
+        at = cut_pinned(c, i, at);
     return true;
 }
 
@@ -133,6 +137,18 @@ static bool clear(struct cuda *c, GError **error)
             continue;
         if (!cuda_use(c, v->rank, error) ||
             !cuda_ok(c, cudaMemset(address(c, i), 0, v->bytes), "cudaMemset", v->rank, error))
+            return false;
+    }
+    return true;
+}
+
+bool cuda_memory_fill(struct cuda *c, int byte, GError **error)
+{
+    for (uint32_t i = 0; i < c->plan->t.n_ranks; i++) {
+        const size_t bytes = (size_t)c->plan->arena_bytes[i];
+        if (!cuda_use(c, i, error) ||
+            (bytes && !cuda_ok(c, cudaMemset(c->ranks[i].arena, byte, bytes), "cudaMemset", i, error)) ||
+            !cuda_ok(c, cudaDeviceSynchronize(), "cudaDeviceSynchronize", i, error))
             return false;
     }
     return true;

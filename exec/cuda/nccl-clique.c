@@ -2,8 +2,10 @@
 
 #include "exec/cuda/comm.h"
 
-/* Nothing of NCCL's may take longer before the first step; it is mostly a matter of a second. */
-#define CHECK_SECONDS 60
+/* Doctor's patience: it is mostly a matter of a second. */
+#define TRY_S 60
+/* Streams after an abort. */
+#define REST_S 1
 
 bool nccl_fail(GError **error, const char *call, ncclResult_t result, uint32_t rank, uint32_t device)
 {
@@ -115,12 +117,14 @@ static bool wait_for(const struct clique *c, uint32_t rank, int64_t until_us, GE
         if (!clique_poll(c->comms[rank], rank, c->device[rank], error))
             return false;
         if (g_get_monotonic_time() > until_us) {
+            char seconds[G_ASCII_DTOSTR_BUF_SIZE];
+            g_ascii_formatd(seconds, sizeof seconds, "%.6g", c->timeout_s);
             g_set_error(error, engine_error_quark(), ENGINE_ERROR_FAILED,
-                        "rank %u on GPU %u: a first collective of NCCL does not end within %d s; an IOMMU or "
+                        "rank %u on GPU %u: a first collective of NCCL does not end within %s s; an IOMMU or "
                         "PCIe access "
                         "control (ACS) between the GPUs is a usual cause: NCCL_P2P_DISABLE=1 goes around it, "
                         "NCCL_DEBUG=INFO tells more",
-                        rank, c->device[rank], CHECK_SECONDS);
+                        rank, c->device[rank], seconds);
             return false;
         }
         g_usleep(200);
@@ -130,7 +134,8 @@ static bool wait_for(const struct clique *c, uint32_t rank, int64_t until_us, GE
 
 bool clique_wait(const struct clique *c, GError **error)
 {
-    int64_t until_us = g_get_monotonic_time() + CHECK_SECONDS * G_USEC_PER_SEC;
+    const int64_t until_us =
+        c->timeout_s > 0 ? g_get_monotonic_time() + (int64_t)(c->timeout_s * G_USEC_PER_SEC) : INT64_MAX;
     for (uint32_t i = 0; i < c->n; i++)
         if (!wait_for(c, i, until_us, error))
             return false;
@@ -160,10 +165,23 @@ bool clique_allocate(const struct clique *c, uint64_t bytes, GError **error)
     return true;
 }
 
+static bool comes_to_rest(cudaStream_t stream)
+{
+    const int64_t until_us = g_get_monotonic_time() + REST_S * G_USEC_PER_SEC;
+    while (cudaStreamQuery(stream) == cudaErrorNotReady) {
+        if (g_get_monotonic_time() > until_us)
+            return false;
+        g_usleep(200);
+    }
+    return true;
+}
+
 bool clique_release(const struct clique *c, GError **error)
 {
-    bool ok = true;
-    for (uint32_t i = 0; i < c->n; i++)
+    bool ok = true, rest = true;
+    for (uint32_t i = 0; i < c->n && rest; i++)
+        rest = !c->buffers[i] || comes_to_rest(c->streams[i]);
+    for (uint32_t i = 0; i < c->n && rest; i++)
         if (c->buffers[i])
             ok = cuda_ok(c, i, "cudaFree", cudaFree(c->buffers[i]), ok ? error : NULL) && ok;
     return ok;
@@ -229,7 +247,7 @@ bool comm_nccl_try(uint32_t n, GError **error)
     g_autofree ncclComm_t *comms = g_new0(ncclComm_t, n);
     g_autofree cudaStream_t *streams = g_new0(cudaStream_t, n);
     g_autofree float **buffers = g_new0(float *, n);
-    const struct clique c = {n, device, comms, streams, buffers};
+    const struct clique c = {n, device, comms, streams, buffers, TRY_S};
     const uint64_t elems = 1021;
     bool ok = true;
     nccl_quiet();

@@ -1,6 +1,6 @@
 /* exec/cuda/nccl-clique.h -- ranks that NCCL joins, and whether they sum right.  For nccl.c and nccl-clique.c only. */
-#ifndef EXEC_COMM_NCCL_CLIQUE_H
-#define EXEC_COMM_NCCL_CLIQUE_H
+#ifndef EXEC_CUDA_NCCL_CLIQUE_H
+#define EXEC_CUDA_NCCL_CLIQUE_H
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -14,6 +14,7 @@ struct clique {
     ncclComm_t *comms; /* NULL before joining, and after an abort */
     cudaStream_t *streams;
     float **buffers; /* of a check */
+    double timeout_s; /* how long a check waits for the streams; 0: for ever */
 };
 
 /* Names call, rank (OP_NONE: all) and device, and what NCCL said last.  False. */
@@ -36,9 +37,10 @@ bool clique_together(const struct clique *, unsigned kind, uint64_t bytes, ncclS
                      GError **);
 bool clique_poll(ncclComm_t, uint32_t rank, uint32_t device,
                  GError **);                        /* false: the communicator has failed */
-bool clique_wait(const struct clique *, GError **); /* for all streams; gives up after a minute */
+bool clique_wait(const struct clique *, GError **); /* for all streams */
 
 bool clique_allocate(const struct clique *, uint64_t bytes, GError **); /* zeroed buffers */
+/* After a failure: of streams that do not come to rest the buffers stay, for to free them would hang. */
 bool clique_release(const struct clique *, GError **);
 /* An all-reduce of known numbers, compared.  The buffers hold so many. */
 bool clique_sum(const struct clique *, uint64_t elems, GError **);

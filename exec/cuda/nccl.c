@@ -34,6 +34,14 @@ char *comm_nccl_version(GError **error)
     return g_strdup_printf("%d.%d.%d", version / 10000, version % 10000 / 100, version % 100);
 }
 
+bool comm_nccl_wanted(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (plan->ops[i].tag.kind == OP_ALLREDUCE)
+            return true;
+    return false;
+}
+
 bool comm_nccl_allows(const uint32_t *device, uint32_t n_ranks, GError **error)
 {
     const char *blocking = g_getenv("CUDA_LAUNCH_BLOCKING");
@@ -227,7 +235,7 @@ bool comm_nccl_check(struct comm_nccl *comm, GError **error)
         return cuda_fail(error, "cudaGetDevice", status, OP_NONE, OP_NONE);
     for (uint32_t i = 0; i < comm->n_channels && ok; i++) {
         g_autofree float **buffers = g_new0(float *, n);
-        const struct clique c = {n, comm->spec.device, comm->comms + (size_t)i * n, streams, buffers};
+        const struct clique c = {n, comm->spec.device, comm->comms + (size_t)i * n, streams, buffers, comm->spec.timeout_s};
         find_streams(comm, i, streams);
         ok = clique_allocate(&c, largest(comm), error) && try_sizes(comm, &c, error);
         if (ok && i == 0)

@@ -4,8 +4,8 @@
  * libnvidia-ml.so.1 comes with the driver and is opened at run time; a function that it lacks is NULL.
  * Numbers are those of NVIDIA's NVML API reference.
  */
-#ifndef EXEC_NVML_H
-#define EXEC_NVML_H
+#ifndef EXEC_CUDA_NVML_H
+#define EXEC_CUDA_NVML_H
 
 #include <stdbool.h>
 #include <stdint.h>

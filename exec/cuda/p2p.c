@@ -58,9 +58,8 @@ struct comm_p2p {
 /* In a plan with ALLREDUCE that and BROADCAST are NCCL's. */
 static bool *find_ours(const struct plan *plan)
 {
-    bool *ours = g_new(bool, OP_KINDS), whole = false;
-    for (uint32_t i = 0; i < plan->n_ops; i++)
-        whole = whole || plan->ops[i].tag.kind == OP_ALLREDUCE;
+    const bool whole = comm_nccl_wanted(plan);
+    bool *ours = g_new(bool, OP_KINDS);
     for (unsigned i = 0; i < OP_KINDS; i++)
         ours[i] = i != OP_ALLREDUCE && (i != OP_BROADCAST || !whole);
     return ours;

@@ -1,7 +1,7 @@
 /* exec/cuda/peer.h -- the memory of one GPU from another: access, copies and additions, and whether they arrive
  * right. */
-#ifndef EXEC_PEER_H
-#define EXEC_PEER_H
+#ifndef EXEC_CUDA_PEER_H
+#define EXEC_CUDA_PEER_H
 
 #include <cuda_runtime_api.h>
 

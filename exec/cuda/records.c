@@ -11,15 +11,6 @@ static bool take(struct cuda *c, struct trace *trace, GError **error)
         return false;
     t->taken = true;
     collect_facts(&t->collected.counts, trace);
-    if (t->collected.counts.lazy_ns > 0) {
-        g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED,
-                    "kernels were loaded for %" G_GINT64_FORMAT
-                    " us within measured steps, whose times are not the ops'; set CUDA_MODULE_LOADING=EAGER, "
-                    "or warm up "
-                    "for more steps",
-                    t->collected.counts.lazy_ns / 1000);
-        return false;
-    }
     for (uint32_t rank = 0; rank < c->plan->t.n_ranks; rank++)
         t->host_lane[rank] = trace_add_lane(trace, &(struct lane){.name = "launch",
                                                                   .rank = rank,

@@ -77,6 +77,8 @@ struct cuda {
     uint64_t progress;   /* when last looked */
     int64_t progress_ns; /* when it last changed */
     int64_t next_look_ns;
+    _Atomic(const char *) stage; /* what a guarded call is at */
+    atomic_uint stages;          /* entered so far */
 };
 
 /* False with the error set unless status is 0. */
@@ -88,6 +90,13 @@ static inline unsigned cuda_slot(uint32_t step)
     return step % EVENT_SLOTS;
 }
 
+/* guard.c: makes a call that blocks on a thread of its own.  If it enters no new stage for timeout_s and a little more, an
+ * error says at which it hangs, and `stuck` is set: c and user are then still in use, and the process must end.  One at a
+ * time; while it lasts the walker's thread touches nothing. */
+typedef bool cuda_guarded_call(struct cuda *, void *user, GError **);
+bool cuda_guard(struct cuda *, const char *stage, cuda_guarded_call *, void *user, GError **);
+void cuda_enter(struct cuda *, const char *stage); /* stage: of static storage, what follows "hangs in" */
+
 /* lanes.c: streams, events, gangs. */
 bool cuda_lanes_open(struct cuda *, GError **);
 void cuda_lanes_close(struct cuda *);
@@ -97,10 +106,14 @@ bool cuda_records_itself(const struct cuda *,
 /* memory.c: arenas, pinned buffers, what is in them at first. */
 bool cuda_memory_open(struct cuda *, GError **);
 bool cuda_memory_place(struct cuda *, GError **); /* weights and zeros; at rest */
+bool cuda_memory_fill(struct cuda *, int byte, GError **);  /* the arenas; at rest, before and after */
 void *cuda_memory_cell(struct cuda *, uint32_t value);
 void cuda_memory_close(struct cuda *);
 
 /* issue.c: the ranks' threads. */
+/* Runs each op that is in no gang, one after the other: to load a kernel cuBLAS, at its first product of a shape, may wait
+ * for the device, where by then a collective of NCCL may wait for the rank that loads.  Leaves NaN everywhere. */
+bool cuda_issue_rehearse(struct cuda *, GError **);
 bool cuda_issue_open(struct cuda *, GError **);
 void cuda_issue_launch(struct cuda *, uint32_t op, uint32_t step);
 void cuda_issue_record(struct cuda *, uint32_t op, uint32_t step);

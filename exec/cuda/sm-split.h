@@ -1,7 +1,7 @@
 /* exec/cuda/sm-split.h -- the multiprocessors of one GPU, cut into equal shares: green contexts, where the driver
  * has them. */
-#ifndef EXEC_SM_SPLIT_H
-#define EXEC_SM_SPLIT_H
+#ifndef EXEC_CUDA_SM_SPLIT_H
+#define EXEC_CUDA_SM_SPLIT_H
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>

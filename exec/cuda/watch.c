@@ -121,28 +121,50 @@ static void say_absent(const struct cuda *c, uint32_t op, uint32_t step, GString
         g_string_append(text, ", to which every rank has come");
 }
 
-static void say_lane(const struct cuda *c, uint32_t lane, GString *text)
+/* What a lane is at, OP_NONE: it is idle, or kept by another. */
+static uint32_t culprit(const struct cuda *c, uint32_t lane)
 {
     const struct gpu_lane *l = &c->lanes[lane];
-    if (!l->n_ops || !is_at(c, l->ops[l->next], l->step))
+    return l->n_ops && is_at(c, l->ops[l->next], l->step) ? l->ops[l->next] : OP_NONE;
+}
+
+static bool in_gang(const struct cuda *c, uint32_t op)
+{
+    return c->plan->ops[op].tag.gang != OP_NONE;
+}
+
+/* Whether nothing but the device keeps the op, which may be over: who has no event is not asked. */
+static bool is_vague(const struct cuda *c, uint32_t op, uint32_t step)
+{
+    return !in_gang(c, op) && atomic_load(&c->ops[op].issued) > step;
+}
+
+static void say_lane(const struct cuda *c, uint32_t lane, bool vague, GString *text)
+{
+    const uint32_t op = culprit(c, lane), step = c->lanes[lane].step;
+    if (op == OP_NONE || is_vague(c, op, step) != vague)
         return;
-    const uint32_t op = l->ops[l->next];
-    const bool gang = c->plan->ops[op].tag.gang != OP_NONE;
+    const bool gang = in_gang(c, op);
     g_string_append_printf(text, "; rank %u %s %s", c->plan->t.lanes[lane].rank,
-                           gang || atomic_load(&c->ops[op].issued) > l->step ? "waits in"
-                                                                             : "hangs in a call for",
-                           c->ops[op].name);
+                           gang || vague ? "waits in" : "hangs in a call for", c->ops[op].name);
     if (gang)
-        say_absent(c, op, l->step, text);
+        say_absent(c, op, step, text);
+}
+
+static void say_lanes(const struct cuda *c, bool vague, GString *text)
+{
+    for (uint32_t rank = 0; rank < c->plan->t.n_ranks; rank++)
+        for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
+            if (c->plan->t.lanes[i].rank == rank)
+                say_lane(c, i, vague, text);
 }
 
 static bool hung(struct cuda *c, GError **error)
 {
     GString *text = g_string_new(NULL);
-    for (uint32_t rank = 0; rank < c->plan->t.n_ranks; rank++)
-        for (uint32_t i = 0; i < c->plan->t.n_lanes; i++)
-            if (c->plan->t.lanes[i].rank == rank)
-                say_lane(c, i, text);
+    say_lanes(c, false, text);
+    if (!text->len)
+        say_lanes(c, true, text);
     char seconds[G_ASCII_DTOSTR_BUF_SIZE];
     g_ascii_formatd(seconds, sizeof seconds, "%.6g", c->run->timeout_s);
     g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED, "nothing has advanced for %s s%s", seconds,
@@ -194,6 +216,16 @@ static void begin_wait(struct cuda *c)
     c->next_look_ns = 0;
 }
 
+/* The looks at everything are too seldom to follow short steps: events would be asked for steps that are long over, and
+ * by then stand for later ones. */
+static void settle(struct gpu_lane *l, uint32_t op, uint32_t step)
+{
+    if (l->ops[l->n_ops - 1] == op && l->step <= step) {
+        l->step = step + 1;
+        l->next = 0;
+    }
+}
+
 bool cuda_watch_reach(struct cuda *c, uint32_t op, uint32_t step, GError **error)
 {
     const uint32_t lane = c->plan->ops[op].lane, rank = c->plan->t.lanes[lane].rank;
@@ -202,8 +234,10 @@ bool cuda_watch_reach(struct cuda *c, uint32_t op, uint32_t step, GError **error
     for (;;) {
         if (atomic_load(&c->ops[op].recorded) > step) {
             const int status = cudaEventQuery(c->ops[op].end[cuda_slot(step)]);
-            if (status == cudaSuccess)
+            if (status == cudaSuccess) {
+                settle(&c->lanes[lane], op, step);
                 return !c->timed || cuda_times_read(c, lane, step, error);
+            }
             if (status != cudaErrorNotReady)
                 return fail(c, "cudaEventQuery", status, rank, error);
         }

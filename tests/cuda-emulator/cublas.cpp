@@ -1,7 +1,8 @@
 // tests/cuda-emulator/cublas.cpp -- libcublas: column-major products as tasks of the emulated machine.
 //
 // Stricter than the real one: a product without a workspace of the caller's is complained about, for there
-// cuBLAS may allocate, which a waiting collective does not survive.  The workspace is written by every
+// cuBLAS may allocate, which a waiting collective does not survive; and so is the first product of a shape on
+// a device while one waits, for there cuBLAS may load a kernel.  The workspace is written by every
 // product, so that two streams which share one are a race.
 #include <cublas_v2.h>
 
@@ -9,6 +10,10 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
 
 #include "emulator.h"
 
@@ -117,6 +122,15 @@ std::string kernel_name(const Product &p)
     return "_ZN7cutlass7Kernel2I" + std::to_string(name.size()) + name + "EEvNT_6ParamsE";
 }
 
+void load_kernel(const char *name, int device, const Product &p)
+{
+    static std::mutex lock;
+    static std::set<std::tuple<int, int64_t, int64_t, int64_t, int64_t, bool, bool>> loaded;
+    const std::lock_guard hold(lock);
+    if (loaded.emplace(device, p.m, p.n, p.k, p.batches, p.a.transposed, p.b.transposed).second)
+        emu::implicit_sync((std::string("the first ") + name + " of a shape").c_str());
+}
+
 cublasStatus_t start(cublasContext *h, const char *name, const Product &p)
 {
     if (!valid(p) || (p.batches > 1 && p.c.stride < p.c.ld * (p.n - 1) + p.m && p.n > 0 && p.c.stride < p.m))
@@ -130,6 +144,7 @@ cublasStatus_t start(cublasContext *h, const char *name, const Product &p)
                       h->device);
     if (!h->workspace)
         emu::complain("%s: no workspace was set after the stream: cuBLAS may allocate here", name);
+    load_kernel(name, h->device, p);
     emu::Task task;
     task.kind = emu::Kind::kernel;
     task.name = kernel_name(p);

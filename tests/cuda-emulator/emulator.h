@@ -11,7 +11,7 @@
  *                                task that runs makes its device fail for good with ERROR, as an illegal access does
  *   EMULATOR_DROP_WAIT=K         the K-th cudaStreamWaitEvent of the process orders nothing
  *   EMULATOR_DROPPED=FILE        "redundant" if what follows that wait is ordered by other paths, else "needed"
- *   EMULATOR_HANG=TEXT[:K]       the K-th (first) task whose name contains TEXT never becomes runnable
+ *   EMULATOR_HANG=TEXT[:K]       the K-th (first) task whose name contains TEXT does not run; a collective ends if it is aborted
  *   EMULATOR_MEMORY=BYTES        of a device
  *   EMULATOR_NO_PEER, EMULATOR_NO_GREEN  no peer access; green contexts "not supported"
  *   EMULATOR_DRIVER_VERSION=N, EMULATOR_DEVICE_COUNT_ERROR=E

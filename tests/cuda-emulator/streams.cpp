@@ -49,7 +49,7 @@ bool dropped(const CUstream_st *s) { return machine().sticky[unsigned(s->device)
 bool runnable(CUstream_st *s)
 {
     Item &head = s->queue.front();
-    if (dropped(s))
+    if (dropped(s) || (head.task.meeting && head.task.meeting->abandoned))
         return true;
     if (head.hung || !std::ranges::all_of(head.after, [](const auto &m) { return m->done; }))
         return false;
@@ -61,7 +61,7 @@ bool runnable(CUstream_st *s)
         head.task.start_ns = now_ns();
         m.arrived++;
     }
-    return m.abandoned || m.arrived >= m.members;
+    return m.arrived >= m.members;
 }
 
 struct Part {
