@@ -47,6 +47,10 @@ emulated --gpus 2 "$PARPROF" run torn.json --backend cuda --figure none
 [ "$status" = 2 ] && grep -q '^parprof: rank 2 has lanes on devices 2 and 3' "$dir/err"
 result $? "a rank on two GPUs is refused"
 
+emulated --gpus 1 --option MEMORY=1000 "$PARPROF" run "$@" --ranks 2 --figure none
+[ "$status" = 2 ] && grep -q '2 ranks on GPU 0 need 1 MiB, and 0 MiB of its memory are free' "$dir/err"
+result $? "a model that does not fit: what it needs is more than what is free"
+
 # Costs are measured first, by a run whose parts the driver refuses.
 emulated --gpus 1 --fault cuGreenCtxCreate:2:999 "$PARPROF" run "$@" --ranks 2 --figure none --costs costs.json
 [ "$status" = 0 ] && grep -q '^sharing: ranks interleave' "$dir/out" && ! grep -q 'SMs' "$dir/out"
