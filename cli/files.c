@@ -60,6 +60,9 @@ static bool draw(const struct files *f, const struct report *report, GError **er
 static void write_costs(const struct report *r, GString *out)
 {
     g_autoptr(GString) source = g_string_new(r->trace->t.model);
+    const char *gpus = trace_label_value(r->trace, "gpus");
+    if (gpus)
+        g_string_append_printf(source, " on %s", gpus);
     for (unsigned i = 0; r->environment && r->environment[i]; i += 2)
         g_string_append_printf(source, ", %s %s", r->environment[i], r->environment[i + 1]);
     export_costs(r->costs, source->str, out);

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "plan/bucket.h"
+#include "profile/table.h"
 
 static bool unknown(GError **error, enum option_id id, const char *text, const char *known)
 {
@@ -31,7 +32,7 @@ bool job_pick_engine(struct job *job, const struct options *o, GError **error)
             return false;
         }
         g_free(job->why_not_first);
-        job->why_not_first = g_strdup(why->message);
+        job->why_not_first = printable(why->message);
         g_error_free(why);
     }
     return unknown(error, OPTION_BACKEND, name, names->str);
@@ -233,16 +234,18 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
            check_shapes(job, error);
 }
 
+/* A plan for more devices than there are begins anew with the first. */
 bool job_shares_devices(const struct job *job)
 {
     const struct tables *t = job->given ? &job->given->t : NULL;
+    const uint32_t n = MAX(devices_of(job), 1);
     if (!job->engine->devices)
         return false;
     for (uint32_t i = 0; t && i < t->n_lanes; i++)
         for (uint32_t j = 0; j < i; j++)
-            if (t->lanes[i].device == t->lanes[j].device && t->lanes[i].rank != t->lanes[j].rank)
+            if (t->lanes[i].device % n == t->lanes[j].device % n && t->lanes[i].rank != t->lanes[j].rank)
                 return true;
-    return !t && job->shape.ranks > devices_of(job);
+    return !t && job->shape.ranks > n;
 }
 
 /* Memory is made to look like a network; between GPUs there is one. */
@@ -256,10 +259,10 @@ static bool pick_link(struct job *job, const struct options *o, GError **error)
         return option_link(o, "200,5", &job->link_gbps, &job->link_us, error);
     if (!o->given[OPTION_LINK])
         return true;
-    g_set_error(
-        error, OPTION_ERROR, 0,
-        "--%s: %u ranks have a GPU each, whose links are real; give more --%s than GPUs, or leave it out",
-        option_name(OPTION_LINK), job->shape.ranks, option_name(OPTION_RANKS));
+    g_set_error(error, OPTION_ERROR, 0,
+                "--%s: %u rank%s a GPU each, whose links are real; give more --%s than GPUs, or leave it out",
+                option_name(OPTION_LINK), job->shape.ranks, job->shape.ranks == 1 ? " has" : "s have",
+                option_name(OPTION_RANKS));
     return false;
 }
 

@@ -5,6 +5,7 @@
 #include "plan/engine.h"
 #include "plan/mode.h"
 #include "plan/model.h"
+#include "profile/table.h"
 #include "sim/cluster.h"
 #include "viz/figure.h"
 
@@ -61,7 +62,8 @@ static void list_engines(void)
     for (unsigned i = 0; engines[i]; i++) {
         g_autoptr(GError) why = NULL;
         bool here = engines[i]->probe(&why);
-        g_autofree char *text = here ? NULL : g_strdup_printf("not here: %s", why->message);
+        g_autofree char *reason = here ? NULL : printable(why->message);
+        g_autofree char *text = here ? NULL : g_strdup_printf("not here: %s", reason);
         item(engines[i]->name, here ? engines[i]->summary : text);
     }
 }

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,8 +39,18 @@ static bool dispatch(int argc, char **argv, int *status, GError **error)
     return ok;
 }
 
+/* What is opened may not take the place of a closed standard stream and get its texts: a socket, a device.
+ * The stream stays one that fails. */
+static void hold_closed_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return;
+}
+
 int cli_main(int argc, char **argv)
 {
+    hold_closed_streams();
     /* Plans come and go, some MiB each: memory that is kept need not be cleared by the kernel page by page
      * again. */
     mallopt(M_MMAP_THRESHOLD, 256 << 20);

@@ -1,8 +1,12 @@
 #include "exec/cuda.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "config.h"
 #include "exec/exec.h"
 #include "exec/walk.h"
 
@@ -20,22 +24,42 @@ static struct {
     GError *missing;
 } module;
 
+static const struct cuda_module *refuse(GError **error, const char *path, const char *why)
+{
+    g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE, "%s %s; build and install parprof again", path,
+                why);
+    return NULL;
+}
+
+/* The loader dies of a file that ends before what its header says. */
+static bool is_whole(const char *path)
+{
+    Elf64_Ehdr head = {0};
+    FILE *file = fopen(path, "rb");
+    bool whole = !file || (fread(&head, sizeof head, 1, file) == 1 && !fseek(file, 0, SEEK_END) &&
+                           (uint64_t)ftell(file) >= head.e_shoff + head.e_shnum * sizeof(Elf64_Shdr));
+    if (file)
+        fclose(file);
+    return whole;
+}
+
 static const struct cuda_module *open_at(const char *path, GError **error)
 {
+    if (!is_whole(path))
+        return refuse(error, path, "is no whole module");
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    cuda_module_open *open = handle ? (cuda_module_open *)dlsym(handle, CUDA_MODULE_SYMBOL) : NULL;
-    const struct cuda_module *found = open ? open(&host) : NULL;
-    if (!open)
+    if (!handle) {
         g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
                     "cannot open the CUDA module: %s; install the CUDA 13 runtime, cuBLAS, CUPTI and NCCL, "
                     "or name their "
                     "folders in LD_LIBRARY_PATH",
                     dlerror());
-    else if (!found || found->abi != CUDA_MODULE_ABI) {
-        g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
-                    "%s is another version's module; build and install parprof again", path);
         return NULL;
     }
+    cuda_module_open *open = (cuda_module_open *)dlsym(handle, CUDA_MODULE_SYMBOL);
+    const struct cuda_module *found = open ? open(&host) : NULL;
+    if (!found || found->abi != CUDA_MODULE_ABI || strcmp(found->version, PACKAGE_VERSION))
+        return refuse(error, path, "is another version's module");
     return found;
 }
 

@@ -15,7 +15,7 @@
 #include "profile/trace.h"
 
 /* Both sides are built together; another one's module is refused. */
-#define CUDA_MODULE_ABI    1
+#define CUDA_MODULE_ABI    2
 #define CUDA_MODULE_SYMBOL "parprof_cuda"
 
 struct cuda_host {
@@ -29,6 +29,7 @@ enum cuda_health { CUDA_GOOD, CUDA_BAD, CUDA_UNTRIED };
 
 struct cuda_module {
     uint32_t abi;
+    const char *version; /* of parprof */
     const char *built; /* "code for sm_75 sm_80 ..." */
     /* Whether a run is possible; the error is the first layer that is missing and what to do.  From one
      * thread. */

@@ -393,6 +393,8 @@ bool walk_run(const struct run *run, const struct backend_ops *ops, struct trace
             end_trace(&w);
             ok = cancelled(run) || ops->sync(w.backend, error); /* what cell met */
         }
+        if (!ok) /* of weights that could not all be read */
+            g_clear_pointer(&trace->weight_hash, g_free);
         trace_finish(trace);
     }
     if (stuck)

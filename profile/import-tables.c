@@ -155,10 +155,17 @@ static void read_buckets(struct reader *r)
     t->bucket_params = (uint32_t *)(void *)g_array_free(params, FALSE);
 }
 
-static void read_texts(struct reader *r, void (*set)(struct trace *, const char *, const char *))
+/* Each is sought among the others, and captions show labels. */
+enum { LABELS_MAX = 256, FACTS_MAX = 8192 };
+
+static void read_texts(struct reader *r, unsigned most,
+                       void (*set)(struct trace *, const char *, const char *))
 {
+    unsigned n = 0;
     json_object(r->j);
     for (const char *key; (key = json_key(r->j));) {
+        if (n++ == most)
+            json_fail(r->j, "there are more than %u members", most);
         g_autofree char *name = g_strdup(key);
         const char *value = json_text(r->j);
         if (!json_cut(r->j) && !json_bad(r->j))
@@ -262,9 +269,9 @@ static void read_table(struct reader *r, const char *key)
     else if (!strcmp(key, "costs"))
         trace->costs = read_rows(r, trace->costs, read_cost, sizeof *trace->costs, &trace->n_costs);
     else if (!strcmp(key, "labels"))
-        read_texts(r, trace_label_text);
+        read_texts(r, LABELS_MAX, trace_label_text);
     else if (!strcmp(key, "facts"))
-        read_texts(r, trace_fact_text);
+        read_texts(r, FACTS_MAX, trace_fact_text);
     else if (!strcmp(key, "loss"))
         read_loss(r);
     else if (!strcmp(key, "weight_hash"))

@@ -274,6 +274,22 @@ done
 result $? "a file that is no plan is refused in one line"
 rm -f ./*
 
+# A file that is read does not take the place of a closed stream.
+mkfifo plan.fifo
+"$PARPROF" run plan.fifo --backend sim --figure none <&- >&- 2>&- &
+exec 3>plan.fifo
+opened=
+for try in 1 2 3 4 5 6 7 8 9 10; do
+    opened=$(find "/proc/$!/fd" -lname '*plan.fifo' 2>/dev/null | sed 's/.*\///')
+    [ -z "$opened" ] || break
+    sleep 0.2
+done
+exec 3>&-
+wait $!
+[ $? = 2 ] && [ "${opened:-0}" -gt 2 ]
+result $? "closed standard streams stay closed to what is opened"
+rm -f ./*
+
 # How long the first measured step takes to come depends on the machine: an interrupt before it says so, and is tried later.
 for seconds in 1 3 10 30 60; do
     # shellcheck disable=SC2086

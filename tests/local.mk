@@ -65,6 +65,7 @@ SHELL_TESTS = \
 	%D%/cuda-comm.sh \
 	%D%/cuda-ddp.sh \
 	%D%/cuda-emulator.sh \
+	%D%/cuda-clumsy.sh \
 	%D%/cuda-faults.sh \
 	%D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh \

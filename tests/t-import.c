@@ -469,6 +469,33 @@ static void test_lone_rank(void)
     trace_release(&trace);
 }
 
+/* Labels and facts are sought one by one: as many as a file may have, but no more. */
+static void test_many_texts(void)
+{
+    static void (*const set[])(struct trace *, const char *, const char *) = {trace_label_text,
+                                                                              trace_fact_text};
+    static const uint32_t most[] = {256, 8192};
+    for (unsigned i = 0; i < G_N_ELEMENTS(set); i++)
+        for (uint32_t n = most[i]; n <= most[i] + 1; n++) {
+            struct trace trace, back;
+            GError *error = NULL;
+            small_init(&trace, 1, 0);
+            for (uint32_t k = 0; k < n; k++) {
+                g_autofree char *key = g_strdup_printf("k%u", k);
+                set[i](&trace, key, "v");
+            }
+            GString *text = exported(&trace);
+            g_assert_true(import_copy(text->str, text->len, &back, &error) == (n == most[i]));
+            if (error)
+                g_assert_nonnull(strstr(error->message, "more than"));
+            else
+                trace_release(&back);
+            g_clear_error(&error);
+            g_string_free(text, TRUE);
+            trace_release(&trace);
+        }
+}
+
 /* Members in another order, events before "parprof" and sorted by time: the same trace. */
 static void test_order(void)
 {
@@ -611,6 +638,7 @@ int main(int argc, char **argv)
     g_test_add_func("/import/numbers", test_numbers);
     g_test_add_func("/import/contradictions", test_contradictions);
     g_test_add_func("/import/lone-rank", test_lone_rank);
+    g_test_add_func("/import/many-texts", test_many_texts);
     g_test_add_func("/import/order", test_order);
     g_test_add_func("/import/costs", test_costs);
     g_test_add_func("/import/kinds", test_kinds);

@@ -371,6 +371,14 @@ static void test_costs_more(void)
     f.unoverlapped.simulated = true;
     expect_part(&f.report, "; 87.9 ms (41.9 %) above the prediction without overlap, which is too low.\n",
                 true);
+    /* one that misses the step itself by more than a fifth says nothing at all */
+    struct analysis far = f.run_analysis;
+    far.median_ns = f.run_analysis.median_ns * 79 / 100;
+    f.report.predicted_analysis = &far;
+    expect_part(&f.report, "; the prediction is too far off to say what overlap saves.\n", true);
+    far.median_ns = f.run_analysis.median_ns * 81 / 100;
+    expect_part(&f.report, "which is too low.\n", true);
+    f.report.predicted_analysis = NULL;
     f.unoverlapped.simulated = false;
     f.run.simulated = f.unoverlapped.simulated = true;
     expect_part(&f.report, "297.9 ms  simulated\n", true);

@@ -29,8 +29,25 @@ void cuda_stop(struct cuda *c)
 
 /* --- whether it can be run */
 
+/* A stream waits for events and reads memory of its rank's GPU. */
+static bool check_devices(const struct plan *plan, GError **error)
+{
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (plan->t.lanes[i].rank == plan->t.lanes[j].rank &&
+                plan->t.lanes[i].device != plan->t.lanes[j].device) {
+                g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
+                            "rank %u has lanes on devices %u and %u; on GPUs all of a rank is on one",
+                            plan->t.lanes[i].rank, plan->t.lanes[j].device, plan->t.lanes[i].device);
+                return false;
+            }
+    return true;
+}
+
 bool cuda_check(const struct plan *plan, GError **error)
 {
+    if (!check_devices(plan, error))
+        return false;
     g_autofree uint32_t *device = g_new(uint32_t, plan->t.n_ranks);
     for (uint32_t i = 0; i < plan->t.n_ranks; i++)
         device[i] = cuda_device_of(plan, i);

@@ -20,16 +20,12 @@ static void *address(const struct cuda *c, uint32_t value)
 
 static bool too_big(const struct cuda *c, uint32_t rank, uint64_t need, uint64_t free, GError **error)
 {
-    char needed[G_ASCII_DTOSTR_BUF_SIZE], left[G_ASCII_DTOSTR_BUF_SIZE];
-    const struct gpu_rank *r = &c->ranks[rank];
-    g_ascii_formatd(needed, sizeof needed, "%.1f", (double)need / 0x1p30);
-    g_ascii_formatd(left, sizeof left, "%.1f", (double)free / 0x1p30);
+    const struct gpu_device *device = &c->devices[c->ranks[rank].device];
     g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_TOO_BIG,
-                "%u rank%s on GPU %u need %s GiB, and %s GiB of its memory are free; try fewer ranks a GPU, "
-                "a smaller "
-                "batch or a smaller model",
-                c->devices[r->device].ranks, c->devices[r->device].ranks == 1 ? "" : "s", r->device, needed,
-                left);
+                "%u rank%s on GPU %u need%s %" G_GUINT64_FORMAT " MiB, and %" G_GUINT64_FORMAT
+                " MiB of its memory are free; try fewer ranks a GPU, a smaller batch or a smaller model",
+                device->ranks, device->ranks == 1 ? "" : "s", c->ranks[rank].device,
+                device->ranks == 1 ? "s" : "", (need >> 20) + 1, free >> 20);
     return false;
 }
 

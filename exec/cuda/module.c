@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 
+#include "config.h"
 #include "profile/collect.h"
 
 static const struct cuda_module module = {
     .abi = CUDA_MODULE_ABI,
+    .version = PACKAGE_VERSION,
     .built = "code for " CUDA_TARGETS,
     .probe = cuda_probe,
     .devices = cuda_devices,

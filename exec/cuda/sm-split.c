@@ -69,16 +69,18 @@ static bool cut(struct sm_split *split, CUdevice device, CUdevResource *groups)
     return false;
 }
 
+/* Costs are measured before the run that they predict: what was refused once is not tried again, lest one has
+ * parts and the other has not. */
 static bool create(struct sm_split *split, CUdevice device, CUdevResource *groups)
 {
-    for (uint32_t i = 0; i < split->parts; i++) {
+    static bool refused;
+    for (uint32_t i = 0; i < split->parts && !refused; i++) {
         CUdevResourceDesc description;
-        if (split->driver.cuDevResourceGenerateDesc(&description, &groups[i], 1) != CUDA_SUCCESS ||
-            split->driver.cuGreenCtxCreate(&split->contexts[i], description, device,
-                                           CU_GREEN_CTX_DEFAULT_STREAM) != CUDA_SUCCESS)
-            return false;
+        refused = split->driver.cuDevResourceGenerateDesc(&description, &groups[i], 1) != CUDA_SUCCESS ||
+                  split->driver.cuGreenCtxCreate(&split->contexts[i], description, device,
+                                                 CU_GREEN_CTX_DEFAULT_STREAM) != CUDA_SUCCESS;
     }
-    return true;
+    return !refused;
 }
 
 struct sm_split *sm_split_open(uint32_t device, uint32_t parts)
