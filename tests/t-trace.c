@@ -265,6 +265,44 @@ static void test_speeds(void)
     trace_release(&trace);
 }
 
+/* Ranks 0 and 1 take turns on one device, rank 2 has its own: an op of the former costs half of what it took,
+ * a gang all of it, and where no turns were taken everything does. */
+static void test_turns(void)
+{
+    static const struct cost_key keys[] = {{.shape = "a", .kind = OP_FWD, .members = 1},
+                                           {.shape = "b", .kind = OP_FWD, .members = 1},
+                                           {.shape = "", .kind = OP_ALLREDUCE, .members = 3, .bytes = 100}};
+    for (int turns = 0; turns < 2; turns++) {
+        struct trace trace;
+        small_init(&trace, 3, 0);
+        trace.n_costs = G_N_ELEMENTS(keys);
+        trace.costs = g_memdup2(keys, sizeof keys);
+        trace.n_steps = 1;
+        trace.interleaved = turns;
+        for (uint32_t i = 0; i < trace.t.n_lanes; i++)
+            trace.t.lanes[i].device = trace.t.lanes[i].rank / 2;
+        for (uint32_t rank = 0; rank < 3; rank++)
+            for (int gang = 0; gang < 2; gang++) {
+                struct trace_op op = small_op(gang ? OP_ALLREDUCE : OP_FWD,
+                                              small_lane(rank, gang ? LANE_COMM : LANE_COMPUTE, 0), 0,
+                                              1000 * gang, 1000 * gang + 100);
+                op.cost = gang ? 2 : rank / 2;
+                op.tag.gang = gang ? 0 : OP_NONE;
+                trace_add_op(&trace, &op);
+            }
+        trace_finish(&trace);
+        struct cost_table *table = trace_costs(&trace);
+        for (uint32_t cost = 0; cost < 3; cost++) {
+            struct cost price;
+            g_assert_true(
+                cost_table_model(table)->price(cost_table_model(table), &trace.costs[cost], &price, NULL));
+            g_assert_cmpint(price.alone_ns, ==, turns && cost == 0 ? 50 : 100);
+        }
+        cost_table_free(table);
+        trace_release(&trace);
+    }
+}
+
 /* An op of several spans: their names are the trace's own, and tell the lanes of kernels from others. */
 static void test_kernels(void)
 {
@@ -317,6 +355,7 @@ int main(int argc, char **argv)
     g_test_add_func("/trace/costs", test_costs);
     g_test_add_func("/trace/speeds", test_speeds);
     g_test_add_func("/trace/kernels", test_kernels);
+    g_test_add_func("/trace/turns", test_turns);
     g_test_add_func("/trace/facts", test_facts);
     return g_test_run();
 }

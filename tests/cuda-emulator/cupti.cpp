@@ -59,10 +59,18 @@ std::atomic<long> pushed;
 thread_local bool in_callback;
 thread_local std::map<int, std::vector<uint64_t>> external;
 
+// After a push or a pop that was made to fail, no balance can be expected.
+std::atomic<bool> balance_is_off;
+CUptiResult upset(int fault)
+{
+    balance_is_off = true;
+    return CUptiResult(fault);
+}
+
 // At the end, before the emulator's own: registered after it.
 void check_balance()
 {
-    if (pushed != 0)
+    if (pushed != 0 && !balance_is_off)
         emu::complain("cupti: %ld external correlation ids were pushed and not popped", pushed.load());
 }
 
@@ -517,7 +525,9 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t 
 
 CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
 {
-    BEGIN("cuptiActivityPushExternalCorrelationId")
+    emu::Call call("cuptiActivityPushExternalCorrelationId", emu::Layer::library);
+    if (call.fault)
+        return upset(call.fault);
     check_at_end();
     external[kind].push_back(id);
     pushed++;
@@ -526,10 +536,13 @@ CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind
 
 CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t *last)
 {
-    BEGIN("cuptiActivityPopExternalCorrelationId")
+    emu::Call call("cuptiActivityPopExternalCorrelationId", emu::Layer::library);
+    if (call.fault)
+        return upset(call.fault);
     std::vector<uint64_t> &ids = external[kind];
     if (ids.empty()) {
-        emu::complain("cupti: an external correlation id is popped where none was pushed");
+        if (!balance_is_off)
+            emu::complain("cupti: an external correlation id is popped where none was pushed");
         return CUPTI_ERROR_QUEUE_EMPTY;
     }
     if (last)
@@ -633,9 +646,10 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
         break;
         R(CUPTI_SUCCESS)
         R(CUPTI_ERROR_INVALID_PARAMETER)
-        R(CUPTI_ERROR_INVALID_OPERATION) R(CUPTI_ERROR_OUT_OF_MEMORY) R(CUPTI_ERROR_MAX_LIMIT_REACHED)
-            R(CUPTI_ERROR_NOT_COMPATIBLE) R(CUPTI_ERROR_NOT_INITIALIZED) R(CUPTI_ERROR_QUEUE_EMPTY)
-                R(CUPTI_ERROR_INVALID_STREAM) R(CUPTI_ERROR_INVALID_KIND) R(CUPTI_ERROR_NOT_SUPPORTED)
+        R(CUPTI_ERROR_INVALID_OPERATION)
+        R(CUPTI_ERROR_OUT_OF_MEMORY) R(CUPTI_ERROR_MAX_LIMIT_REACHED) R(CUPTI_ERROR_NOT_COMPATIBLE)
+            R(CUPTI_ERROR_NOT_INITIALIZED) R(CUPTI_ERROR_QUEUE_EMPTY) R(CUPTI_ERROR_INVALID_STREAM)
+                R(CUPTI_ERROR_INVALID_KIND) R(CUPTI_ERROR_NOT_SUPPORTED)
                     R(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) R(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
                         R(CUPTI_ERROR_UNKNOWN)
 #undef R

@@ -440,6 +440,15 @@ void fail_group()
     group.issues.clear();
 }
 
+// Within a group the group fails.
+ncclResult_t fault_of(const emu::Call &call)
+{
+    ncclResult_t result = refuse(ncclResult_t(call.fault), "%s: emulated fault", call.name);
+    if (group.depth)
+        group.failed = result;
+    return result;
+}
+
 } // namespace
 
 #pragma GCC visibility push(default)
@@ -448,7 +457,7 @@ extern "C" {
 #define BEGIN(name)                                                                                          \
     emu::Call call(name, emu::Layer::library);                                                               \
     if (call.fault)                                                                                          \
-        return refuse(ncclResult_t(call.fault), "%s: emulated fault", name);
+        return fault_of(call);
 
 ncclResult_t ncclGetVersion(int *version)
 {
