@@ -65,6 +65,7 @@ SHELL_TESTS = \
 	%D%/cuda-ddp.sh \
 	%D%/cuda-emulator.sh \
 	%D%/cuda-faults.sh \
+	%D%/cuda-gpu-run.sh \
 	%D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh \
 	%D%/cuda-output.sh \
