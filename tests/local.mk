@@ -67,6 +67,7 @@ SHELL_TESTS = \
 	%D%/cuda-emulator.sh \
 	%D%/cuda-clumsy.sh \
 	%D%/cuda-faults.sh \
+	%D%/cuda-gpu-run.sh \
 	%D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh \
 	%D%/cuda-output.sh \
