@@ -20,6 +20,7 @@ struct sweep_job {
     atomic_uint next, done;
     atomic_bool extended; /* a point had more ranks than its cluster has devices */
     bool progress;
+    char *gpus; /* of the last point that ran on some; NULL: none did */
 };
 
 static uint64_t most_memory(const struct trace *trace)
@@ -81,14 +82,25 @@ static bool simulate_point(const struct job *job, struct series_point *point, GE
     return true;
 }
 
-static bool run_point(struct job *job, const struct options *o, struct series_point *point, GError **error)
+static void take_gpus(struct sweep_job *s, const struct trace *trace)
+{
+    const char *gpus = trace_label_value(trace, "gpus");
+    if (!gpus)
+        return;
+    g_free(s->gpus);
+    s->gpus = g_strdup(gpus);
+}
+
+static bool run_point(struct sweep_job *s, struct job *job, const struct options *o,
+                      struct series_point *point, GError **error)
 {
     struct attempts attempts;
     bool ok = attempts_make(&attempts, job, o, error);
     const struct attempt *main = attempts.n ? attempts_main(&attempts) : NULL;
-    if (main)
+    if (main) {
         take_numbers(point, &main->outcome, main->predicted.there ? &main->predicted : NULL);
-    else if (ok)
+        take_gpus(s, &main->outcome.trace);
+    } else if (ok)
         point->why_not = g_strdup("interrupted");
     attempts_release(&attempts);
     return ok;
@@ -109,7 +121,7 @@ static void try_point(struct sweep_job *s, uint32_t i, bool real_too)
     if (ok && !s->real[i])
         ok = simulate_point(&job, point, &error);
     else if (ok && real_too)
-        ok = run_point(&job, &o, point, &error);
+        ok = run_point(s, &job, &o, point, &error);
     if (!ok)
         point->why_not = g_strdup(error->message);
     g_clear_error(&error);
@@ -219,11 +231,10 @@ static bool check_outputs(const struct options *o, struct drawing *drawing, GErr
     return !report || output_check(report, error);
 }
 
-static void extend_title(struct series *series)
+static void extend_title(struct series *series, const char *what, const char *which)
 {
     char *title = series->title;
-    series->title =
-        g_strdup_printf("%s, with more ranks than devices, taken as linked alike", title ? title : "sweep");
+    series->title = g_strdup_printf("%s, %s%s", title ? title : "sweep", what, which);
     g_free(title);
 }
 
@@ -236,8 +247,10 @@ static bool sweep(struct sweep_job *s, const struct drawing *drawing, GError **e
         return false;
     run_all(s);
     series_find_best(&s->series);
+    if (s->gpus)
+        extend_title(&s->series, "GPUs ", s->gpus);
     if (s->extended)
-        extend_title(&s->series);
+        extend_title(&s->series, "with more ranks than devices, taken as linked alike", "");
     return any_good(&s->series, error) && write_series(&s->series, &s->points.base, drawing, error);
 }
 
@@ -253,6 +266,7 @@ static bool sweep_command(const struct options *o, int *status, GError **error)
             *status = EXIT_INTERRUPTED;
         series_release(&s.series);
         g_free(s.real);
+        g_free(s.gpus);
     }
     points_release(&s.points);
     return ok;
