@@ -13,8 +13,9 @@ struct job {
     const struct engine *engine; /* the one that `run` would take */
     struct model *model;         /* NULL: of a given plan that can only be simulated */
     struct shape shape;          /* with the last of the overlaps, the main one */
-    /* Of a plan from a file: the plan, sealed; its file and the checksum of that.  NULL: the shape is to be planned.  Then the
-     * shape says what the plan shows of it, not how it came about: neither buckets nor overlap. */
+    /* Of a plan from a file: the plan, sealed; its file and the checksum of that.  NULL: the shape is to be
+     * planned.  Then the shape says what the plan shows of it, not how it came about: neither buckets nor
+     * overlap. */
     struct plan *given;
     char *file, *checksum;
     uint8_t overlaps[OVERLAPS], n_overlaps;
@@ -45,7 +46,8 @@ bool job_pick_engine(struct job *, const struct options *, GError **);
 bool job_pick_prices(struct job *, const struct options *, GError **);
 double job_lr(const struct options *, unsigned optimizer);
 
-/* The plan of one of its shapes: the given one, or one made in `own`, which job_plan_release frees.  NULL with the error. */
+/* The plan of one of its shapes: the given one, or one made in `own`, which job_plan_release frees.  NULL
+ * with the error. */
 struct plan *job_plan(const struct job *, const struct shape *, struct plan *own, GError **);
 void job_plan_release(const struct job *, struct plan *own);
 

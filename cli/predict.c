@@ -16,6 +16,8 @@ void label_trace(const struct job *job, const struct shape *shape, struct trace 
 {
     if (shape->first_iteration)
         trace_label(trace, "iteration", "the first");
+    if (job->model && job->model->dtype != DTYPE_F32)
+        trace_label_text(trace, "dtype", dtype_name(job->model->dtype));
     const struct cluster *c = job->cluster;
     if (c && shape->ranks > c->nodes * c->devices)
         trace_label(trace, "cluster", "%s, extended from %u to %u devices", c->name, c->nodes * c->devices,
@@ -117,6 +119,15 @@ static bool predict_step(const struct job *job, const struct shape *shape, const
     return ok;
 }
 
+/* Whether the size that the whole collective's price speaks for is one with the job's own all-reduce, too. */
+static bool is_better(const struct job *job, const struct cost_model *costs, double mib, int64_t step_ns,
+                      int64_t *best_ns)
+{
+    struct shape shape = job->shape;
+    shape.bucket_bytes = shape.first_bucket_bytes = (uint64_t)mib << 20;
+    return predict_step(job, &shape, costs, best_ns) && *best_ns < step_ns - step_ns / 100;
+}
+
 double predict_best_bucket(const struct job *job, const struct cost_model *costs, int64_t step_ns,
                            int64_t *best_ns)
 {
@@ -136,5 +147,8 @@ double predict_best_bucket(const struct job *job, const struct cost_model *costs
             best = usual[i];
         }
     }
+    if (best > 0 && job->shape.algo != ALLREDUCE_WHOLE && !job->engine->real &&
+        !is_better(job, costs, best, step_ns, best_ns))
+        best = 0;
     return best;
 }

@@ -173,6 +173,8 @@ static void head_model(const struct job *job, GString *out)
     g_string_append_c(out, ')');
     if (m->dims.seq > 1)
         g_string_append_printf(out, ", sequence %" PRIu32, m->dims.seq);
+    if (m->dtype != DTYPE_F32)
+        g_string_append_printf(out, ", %s", dtype_name(m->dtype));
     head_optimizer(job, out);
 }
 
@@ -180,6 +182,8 @@ static void head_costs(const struct job *job, GString *out)
 {
     const struct cluster *c = job->cluster;
     g_string_append_printf(out, "costs %s", job->costs->name);
+    if (job->model && job->model->dtype == DTYPE_TF32 && !(c->tf32_tflops > 0))
+        g_string_append(out, ", which names no rate of TF32: that of f32");
     if (job->prices.of_links)
         g_string_append_printf(out, "; link %g Gb/s, %g µs", c->link_gbps, c->link_us);
     if (job->prices.of_links && c->nodes > 1)

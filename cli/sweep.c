@@ -19,8 +19,7 @@ struct sweep_job {
     bool *real; /* a point each: left for later */
     atomic_uint next, done;
     atomic_bool extended; /* a point had more ranks than its cluster has devices */
-    bool progress;
-    char *gpus; /* of the last point that ran on some; NULL: none did */
+    bool progress, named; /* named: the title has the GPUs */
 };
 
 static uint64_t most_memory(const struct trace *trace)
@@ -82,13 +81,14 @@ static bool simulate_point(const struct job *job, struct series_point *point, GE
     return true;
 }
 
-static void take_gpus(struct sweep_job *s, const struct trace *trace)
+static void name_gpus(struct sweep_job *s, const struct trace *trace)
 {
     const char *gpus = trace_label_value(trace, "gpus");
-    if (!gpus)
+    if (!gpus || s->named || !s->series.title)
         return;
-    g_free(s->gpus);
-    s->gpus = g_strdup(gpus);
+    g_autofree char *title = s->series.title;
+    s->series.title = g_strdup_printf("%s, %s", title, gpus);
+    s->named = true;
 }
 
 static bool run_point(struct sweep_job *s, struct job *job, const struct options *o,
@@ -98,10 +98,11 @@ static bool run_point(struct sweep_job *s, struct job *job, const struct options
     bool ok = attempts_make(&attempts, job, o, error);
     const struct attempt *main = attempts.n ? attempts_main(&attempts) : NULL;
     if (main) {
+        name_gpus(s, &main->outcome.trace);
         take_numbers(point, &main->outcome, main->predicted.there ? &main->predicted : NULL);
-        take_gpus(s, &main->outcome.trace);
-    } else if (ok)
+    } else if (ok) {
         point->why_not = g_strdup("interrupted");
+    }
     attempts_release(&attempts);
     return ok;
 }
@@ -231,10 +232,11 @@ static bool check_outputs(const struct options *o, struct drawing *drawing, GErr
     return !report || output_check(report, error);
 }
 
-static void extend_title(struct series *series, const char *what, const char *which)
+static void extend_title(struct series *series)
 {
     char *title = series->title;
-    series->title = g_strdup_printf("%s, %s%s", title ? title : "sweep", what, which);
+    series->title =
+        g_strdup_printf("%s, with more ranks than devices, taken as linked alike", title ? title : "sweep");
     g_free(title);
 }
 
@@ -247,10 +249,8 @@ static bool sweep(struct sweep_job *s, const struct drawing *drawing, GError **e
         return false;
     run_all(s);
     series_find_best(&s->series);
-    if (s->gpus)
-        extend_title(&s->series, "GPUs ", s->gpus);
     if (s->extended)
-        extend_title(&s->series, "with more ranks than devices, taken as linked alike", "");
+        extend_title(&s->series);
     return any_good(&s->series, error) && write_series(&s->series, &s->points.base, drawing, error);
 }
 
@@ -266,7 +266,6 @@ static bool sweep_command(const struct options *o, int *status, GError **error)
             *status = EXIT_INTERRUPTED;
         series_release(&s.series);
         g_free(s.real);
-        g_free(s.gpus);
     }
     points_release(&s.points);
     return ok;

@@ -398,7 +398,8 @@ static bool cpu_launch(void *backend, uint32_t op, uint32_t step, const struct t
     struct cpu *cpu = backend;
     if (cpu->poisoned && cpu->poisoned_step != step && !poison(cpu, step, error))
         return false;
-    workers_give(cpu->workers, cpu->plan->ops[op].lane, &(struct job){.what = JOB_OP, .id = op, .step = step, .timing = timing});
+    workers_give(cpu->workers, cpu->plan->ops[op].lane,
+                 &(struct job){.what = JOB_OP, .id = op, .step = step, .timing = timing});
     return true;
 }
 

@@ -35,19 +35,21 @@ struct backend_ops {
     /* Blocks the caller until the event is complete in the step, or *cancel asks to stop (then it aborts and
      * returns true). */
     bool (*reach)(void *backend, uint32_t event, uint32_t step, GError **);
-    /* NULL: reach leaves a step's times in its timing.  Else they are known when all is over and in sync: called for each
-     * measured step in order, fills `timing` with its times and adds its spans, whose ops are the trace's from `first_row`
-     * on, in sealed order. */
-    bool (*gather)(void *backend, uint32_t step, const struct timing *, size_t first_row, struct trace *, GError **);
+    /* NULL: reach leaves a step's times in its timing.  Else they are known when all is over and in sync:
+     * called for each measured step in order, fills `timing` with its times and adds its spans, whose ops are
+     * the trace's from `first_row` on, in sealed order. */
+    bool (*gather)(void *backend, uint32_t step, const struct timing *, size_t first_row, struct trace *,
+                   GError **);
     /* Blocks until every lane has run all it was given, or *cancel asks to stop, as above. */
     bool (*sync)(void *backend, GError **);
     void *(*cell)(void *backend, uint32_t value); /* memory of a value; host-readable; only between steps */
-    /* How many bytes of a range of a rank's arena lie in memory that was touched; only between steps.  NULL: unknown. */
+    /* How many bytes of a range of a rank's arena lie in memory that was touched; only between steps.  NULL:
+     * unknown. */
     uint64_t (*touched)(void *backend, uint32_t rank, uint64_t offset, uint64_t bytes);
     void (*abort)(void *backend); /* makes every lane drop what is left; only close may follow */
     void (*close)(void *backend);
-    bool (*stuck)(void *backend); /* threads or devices that will not come to rest: the process must end at once; NULL: never */
+    bool (*stuck)(void *backend); /* threads or devices that will not come to rest: the process must end at
+                                     once; NULL: never */
 };
-
 
 #endif

@@ -1,7 +1,7 @@
 /* exec/comm.h -- gangs between ranks that are threads of this process.
  * A gang starts when its last member arrives and ends together; each member pulls what it receives from its
- * peer's memory: hops of exchanges, and a receiver from its sender.  Transfers are paced: a hop of b bytes lasts at least alpha + b/beta from its start, by
- * sleeping. */
+ * peer's memory: hops of exchanges, and a receiver from its sender.  Transfers are paced: a hop of b bytes
+ * lasts at least alpha + b/beta from its start, by sleeping. */
 #ifndef EXEC_COMM_H
 #define EXEC_COMM_H
 

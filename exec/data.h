@@ -10,8 +10,8 @@ void data_init_layer(const struct model *, uint32_t layer, uint64_t seed, void *
 
 /* The samples [first, first + n) of a step's global mini-batch, keyed by (seed, step, global sample,
  * position): n*s tokens, then targets (n*s or n, by the model's task).  Synthetic, with structure to learn:
- * tokens follow a skewed distribution and the target is a fixed function of the token; of the first one, or for a bag
- * of words of what most of them are.  out has model_input_bytes. */
+ * tokens follow a skewed distribution and the target is a fixed function of the token; of the first one, or
+ * for a bag of words of what most of them are.  out has model_input_bytes. */
 void data_fill(const struct model *, uint64_t seed, uint32_t step, uint32_t first, uint32_t n, int32_t *out);
 
 /* What keys the dropout of a step at one place, `site`, of a layer: k_dropout's key. */

@@ -9,8 +9,8 @@
 #include "exec/backend.h"
 
 /* Runs warm-up and measured steps; fills trace (initialised) with the measured ones.  See struct run, struct
- * engine.  On failure the steps that were over by then are in the trace: n_steps says how many.  *stuck (may be NULL):
- * as the backend says. */
+ * engine.  On failure the steps that were over by then are in the trace: n_steps says how many.  *stuck (may
+ * be NULL): as the backend says. */
 bool walk_run(const struct run *, const struct backend_ops *, struct trace *, bool *stuck, GError **);
 
 #endif

@@ -16,15 +16,15 @@ struct run {
     const struct cost_model *costs; /* sim only */
     const struct sharing *sharing;  /* sim only; NULL: nothing is shared */
     uint32_t warmup, steps;
-    double warmup_s;                /* warm-up steps go on for at least so long; 0: no more than `warmup` */
+    double warmup_s; /* warm-up steps go on for at least so long; 0: no more than `warmup` */
     uint64_t seed;
-    double lr, momentum; /* Adam: betas 0.9 and 0.999, epsilon 1e-8, as PyTorch */
-    double clip_norm;    /* 0: not clipped */
-    const char *data;    /* file of text to train on; NULL: synthetic */
-    double link_gbps, link_us;  /* cpu: pace transfers to a link; 0 and 0: raw memory */
-    uint32_t data_step;         /* position in the data at which to begin */
-    bool untraced;              /* cuda: no CUPTI; times are those of events on the lanes */
-    double timeout_s;           /* cuda: how long nothing may advance before the run is given up; 0: for ever */
+    double lr, momentum;       /* Adam: betas 0.9 and 0.999, epsilon 1e-8, as PyTorch */
+    double clip_norm;          /* 0: not clipped */
+    const char *data;          /* file of text to train on; NULL: synthetic */
+    double link_gbps, link_us; /* cpu: pace transfers to a link; 0 and 0: raw memory */
+    uint32_t data_step;        /* position in the data at which to begin */
+    bool untraced;             /* cuda: no CUPTI; times are those of events on the lanes */
+    double timeout_s; /* cuda: how long nothing may advance before the run is given up; 0: for ever */
     const volatile int *cancel; /* polled; nonzero asks to stop soon, with what is measured so far */
     void (*progress)(void *, uint32_t done, uint32_t of); /* may be NULL; called from the caller's thread */
     /* May be NULL.  Called on the caller's thread after each step, warm-up too, while the ranks are at rest;
@@ -42,16 +42,16 @@ static inline uint32_t run_data_step(const struct run *run, uint32_t step)
 
 struct engine {
     const char *name, *summary;
-    bool real;                /* executes instead of simulating */
-    bool (*probe)(GError **); /* available here?  The error is the reason why not */
+    bool real;                 /* executes instead of simulating */
+    bool (*probe)(GError **);  /* available here?  The error is the reason why not */
     uint32_t (*devices)(void); /* that ranks can be put on; NULL: they need none */
-    uint32_t algos;           /* bit set of enum allreduce that it runs; whole needs a device for each rank */
-    double warmup_s;          /* how long it takes to come up to speed: for struct run */
+    uint32_t algos;  /* bit set of enum allreduce that it runs; whole needs a device for each rank */
+    double warmup_s; /* how long it takes to come up to speed: for struct run */
     /* Bytes that running will allocate, beside the arenas of plan_place. */
     uint64_t (*extra_bytes)(const struct plan *, const struct model *);
     /* Fills an initialised trace.  Cancelled: true, with the whole steps so far (maybe none) and
-     * trace->cancelled.  Failed: false, with the whole steps so far; ENGINE_ERROR_STUCK: what may be still running can only
-     * be ended with the process. */
+     * trace->cancelled.  Failed: false, with the whole steps so far; ENGINE_ERROR_STUCK: what may be still
+     * running can only be ended with the process. */
     bool (*run)(const struct run *, struct trace *, GError **);
 };
 

@@ -245,7 +245,8 @@ static void nest_calls(struct parser *p)
     g_free(order);
 }
 
-/* Where no lane has its context, as records of green contexts may name the device's, the one lane of that stream. */
+/* Where no lane has its context, as records of green contexts may name the device's, the one lane of that
+ * stream. */
 static uint32_t lane_of(const struct parser *p, const struct collect_key *key)
 {
     uint32_t found = OP_NONE, n = 0;

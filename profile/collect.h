@@ -1,7 +1,7 @@
 /* profile/collect.h -- what a GPU did and when: kernels, copies, launches, each with the op that asked for
  * it.
  *
- * Call order: collect_open before the first call of CUDA in the process, at most once in it; collect_lanes
+ * Call order: collect_open before there is a context of CUDA, at most once in the process; collect_lanes
  * when the streams exist; collect_push and collect_pop around the calls of an op, on the thread that makes
  * them; and when all devices are at rest and no thread is between a push and its pop, collect_discard after
  * warm-up and collect_take at the end.  Times are of CLOCK_MONOTONIC, in ns.

@@ -257,6 +257,8 @@ struct writer {
     uint32_t next_tid; /* for further rows of lanes */
     uint32_t *op_tid;  /* by lane: the thread of its ops, which its spans are parts of; 0: spans are ops */
     bool *seen;        /* ops whose fields are written */
+    bool *kernels;     /* by lane: its spans are parts of ops */
+    bool any_kernels;
 };
 
 /* Perfetto keeps process and thread 0 for the idle ones, so ids count from 1. */
@@ -292,7 +294,9 @@ static void name_thread(struct writer *w, uint32_t lane, uint32_t tid, const cha
     text_field(out, "", "name", w->name->str);
     g_string_append(out, "}}");
     metadata(w, "thread_sort_index", pid, tid);
-    g_string_append_printf(out, "\"sort_index\":%" PRIu64 "}}", 2 * (uint64_t)lane + !*what);
+    /* Where any lane has its ops above it, all leave room for them. */
+    uint64_t order = w->any_kernels ? 2 * (uint64_t)lane + !*what : lane;
+    g_string_append_printf(out, "\"sort_index\":%" PRIu64 "}}", order);
 }
 
 /* All of struct trace_op that the event of one of its spans does not say. */
@@ -399,10 +403,8 @@ static void bracket_event(struct writer *w, uint32_t op)
 /* Lanes of kernels have a thread more, of the ops. */
 static void name_op_threads(struct writer *w)
 {
-    const struct trace *trace = w->trace;
-    g_autofree bool *kernels = trace_kernel_lanes(trace);
-    for (uint32_t lane = 0; lane < trace->t.n_lanes; lane++)
-        if (kernels[lane]) {
+    for (uint32_t lane = 0; lane < w->trace->t.n_lanes; lane++)
+        if (w->kernels[lane]) {
             w->op_tid[lane] = w->next_tid++;
             name_thread(w, lane, w->op_tid[lane], " ops");
         }
@@ -447,7 +449,9 @@ void export_chrome(const struct trace *trace, GString *out)
                        .name = g_string_new(NULL),
                        .next_tid = trace->t.n_lanes + 1,
                        .op_tid = g_new0(uint32_t, trace->t.n_lanes),
-                       .seen = g_new0(bool, trace->n_ops)};
+                       .seen = g_new0(bool, trace->n_ops),
+                       .kernels = trace_kernel_lanes(trace)};
+    w.any_kernels = memchr(w.kernels, true, trace->t.n_lanes);
     g_string_append(out, "{\"displayTimeUnit\":\"ms\",\n");
     write_header(trace, out);
     g_string_append(out, "\"traceEvents\":[");
@@ -467,5 +471,6 @@ void export_chrome(const struct trace *trace, GString *out)
     g_string_append(out, "\n]}\n");
     g_string_free(w.name, TRUE);
     g_free(w.op_tid);
+    g_free(w.kernels);
     g_free(w.seen);
 }

@@ -78,11 +78,11 @@ static void print_launches(const struct report *r, GString *out)
 
 static void print_slowdown(const struct analysis *a, GString *out)
 {
-    if (isnan(a->slowdown_percent) || fabs(a->slowdown_percent) < 1)
+    /* Less is noise, and what seems faster is nothing else; NAN: nothing was beside it. */
+    if (!(a->slowdown_percent >= 2))
         return;
-    g_autofree char *part = text_percent(fabs(a->slowdown_percent));
-    g_string_append_printf(out, "computation is %s %s beside communication than apart from it.\n", part,
-                           a->slowdown_percent > 0 ? "slower" : "faster");
+    g_autofree char *part = text_percent(a->slowdown_percent);
+    g_string_append_printf(out, "computation is %s slower beside communication than apart from it.\n", part);
 }
 
 double report_launch_percent(const struct analysis *a)

@@ -11,8 +11,8 @@ bool report_nccl_estimate(const struct trace *, uint32_t bucket, uint64_t *ns);
 /* The report's environment and then the trace's facts: key, value, ... NULL.  g_strfreev. */
 char **report_environment(const struct report *);
 bool report_on_devices(const struct trace *); /* whether it has kernels, or times of events */
-double
-report_launch_percent(const struct analysis *); /* of the window of the slowest rank; launches are known */
+/* Of the window of the slowest rank; launches are known. */
+double report_launch_percent(const struct analysis *);
 
 #define REPORT_RECORDS 5
 extern const struct record_count {

@@ -226,6 +226,9 @@ static void print_phases(const struct report *r, GString *out)
     table_release(&table);
 }
 
+/* A prediction that misses the step by more says nothing of the step without overlap either. */
+#define PREDICTION_TRUSTED_PERCENT 20
+
 static void print_saving(const struct report *r, const struct variant *none, GString *out)
 {
     int64_t apart_ns = none->analysis->median_ns, saved_ns = apart_ns - r->analysis->median_ns;
@@ -233,7 +236,10 @@ static void print_saving(const struct report *r, const struct variant *none, GSt
     g_autofree char *part = text_percent(apart_ns ? fabs((double)saved_ns) / (double)apart_ns * 100 : 0);
     /* What a model of the machine says is no measurement of what overlap costs. */
     const bool guessed = none->trace->simulated && !r->trace->simulated;
-    if (guessed && saved_ns < 0)
+    const double error = r->predicted_analysis ? report_error_percent(r->predicted_analysis, r->analysis) : 0;
+    if (guessed && fabs(error) > PREDICTION_TRUSTED_PERCENT)
+        g_string_append(out, "; the prediction is too far off to say what overlap saves");
+    else if (guessed && saved_ns < 0)
         g_string_append_printf(out, "; %s ms (%s) above the prediction without overlap, which is too low",
                                saved, part);
     else

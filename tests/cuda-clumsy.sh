@@ -67,6 +67,6 @@ result $? "weights that cannot be read back: a partial report"
 result $? "which does not compare them"
 
 emulated --gpus 2 "$PARPROF" sweep "$@" --backend sim --ranks 2 --report s.json -o s.svg
-[ "$status" = 0 ] && grep -q 'GPUs 2 × emulated GPU' "$dir/out" && grep -q 'emulated GPU' s.json && grep -q 'emulated GPU' s.svg
+[ "$status" = 0 ] && grep -q '2 × emulated GPU' "$dir/out" && grep -q 'emulated GPU' s.json && grep -q 'emulated GPU' s.svg
 result $? "a sweep says on which GPUs"
 done_testing

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The stand-ins for the CUDA libraries themselves: what they compute, and what they complain about.
 . "${srcdir:-.}/tests/cuda.sh"
+not_sanitized
 
 # says STATUS PATTERN CASE [OPTION]...: the self-test's case ends so; the emulator's complaint has the pattern (empty: none)
 says() {

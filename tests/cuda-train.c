@@ -11,7 +11,7 @@
 #include "plan/mode.h"
 #include "profile/trace.h"
 
-enum { STEPS = 3 };
+enum { STEPS = 2 };
 
 struct setup {
     uint32_t ranks, devices, batch;
@@ -85,7 +85,7 @@ static bool train(const struct engine *engine, const struct mode *mode, const st
                   struct result *r, GError **error)
 {
     struct model_override small = {
-        .layers = 2, .d = 16, .heads = 2, .ff = 32, .vocab = 50, .seq = 6, .dtype = s->dtype};
+        .layers = 1, .d = 16, .heads = 2, .ff = 32, .vocab = 50, .seq = 6, .dtype = s->dtype};
     *r = (struct result){.setup = s, .model = model_load("mini", &small, error)};
     if (!r->model)
         return false;

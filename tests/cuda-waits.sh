@@ -4,6 +4,7 @@
 # another path orders the same; a wait that the clocks need but no two conflicting accesses do, such as a join at the end of
 # a step, may change no number under any of three seeds, and their count is bounded.
 . "${srcdir:-.}/tests/cuda.sh"
+not_sanitized
 
 set -- --backend cuda --model mini --layers 1 --d-model 8 --heads 2 --ff 16 --vocab 20 --seq-len 4 --batch 4 --ranks 2 \
     --warmup 1 --steps 2 --bucket-mb 0.001 --overlap backward --no-trace --figure none

@@ -8,6 +8,7 @@ AM_TESTS_ENVIRONMENT = \
 	PARPROF='$(abs_top_builddir)/parprof'; export PARPROF; \
 	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0'; export LSAN_OPTIONS; \
 	TSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/tsan.supp'; export TSAN_OPTIONS; \
+	SANITIZED='$(SANITIZE)'; export SANITIZED; \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
@@ -66,6 +67,7 @@ SHELL_TESTS = \
 	%D%/cuda-emulator.sh \
 	%D%/cuda-clumsy.sh \
 	%D%/cuda-faults.sh \
+	%D%/cuda-gpu-run.sh \
 	%D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh \
 	%D%/cuda-output.sh \

@@ -192,7 +192,8 @@ static void expect(const struct collect_record *r, unsigned kind, uint32_t step,
 
 static const struct collect_lane two_lanes[] = {{0, GUINT_TO_POINTER(7)}, {1, GUINT_TO_POINTER(7)}};
 
-/* Contexts are not known here.  Streams of two may have the same number: then nobody knows which one it was. */
+/* Contexts are not known here.  Streams of two may have the same number: then nobody knows which one it was.
+ */
 static void test_twins(void)
 {
     static const struct collect_lane lanes[] = {

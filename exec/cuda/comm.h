@@ -35,8 +35,8 @@ bool comm_p2p_gang(struct comm_p2p *, uint32_t op, void *const *mem, GError **);
 /* Before the first step: from each device to each, itself too, known numbers are copied and added, and
  * compared.  This also makes every pair's first copy happen before a step needs it. */
 bool comm_p2p_check(struct comm_p2p *, GError **);
-void comm_p2p_abort(
-    struct comm_p2p *); /* wakes whoever waits for a peer; after *stop is set; from any thread */
+/* After *stop is set: wakes whoever waits for a peer.  From any thread. */
+void comm_p2p_abort(struct comm_p2p *);
 void comm_p2p_close(struct comm_p2p *); /* NULL is legal; the streams have come to rest */
 
 /* nccl.c: ALLREDUCE, and BROADCAST in a plan that has ALLREDUCE: one communicator for each comm lane
@@ -44,8 +44,8 @@ void comm_p2p_close(struct comm_p2p *); /* NULL is legal; the streams have come 
 struct comm_nccl;
 char *comm_nccl_version(GError **); /* "2.28.9", of the library that is there; g_free; needs no driver */
 bool comm_nccl_wanted(const struct plan *); /* whether the plan has ALLREDUCE */
-/* Whether NCCL can join ranks on these devices: one each, and no launch that waits for its kernel.  ENGINE_ERROR_UNAVAILABLE;
- * calls nothing of NCCL. */
+/* Whether NCCL can join ranks on these devices: one each, and no launch that waits for its kernel.
+ * ENGINE_ERROR_UNAVAILABLE; calls nothing of NCCL. */
 bool comm_nccl_allows(const uint32_t *device, uint32_t n_ranks, GError **);
 struct comm_nccl *comm_nccl_open(const struct comm_gpu_spec *, GError **);
 /* As comm_p2p_gang. */
@@ -53,8 +53,8 @@ bool comm_nccl_gang(struct comm_nccl *, uint32_t op, void *const *mem, GError **
 /* Before the first step: an all-reduce of every size that the plan has, the largest of known numbers,
  * compared.  What NCCL connects and loads for a size, it does here. */
 bool comm_nccl_check(struct comm_nccl *, GError **);
-bool comm_nccl_poll(struct comm_nccl *,
-                    GError **); /* false: a communicator has failed; from the walker's thread */
+/* False: a communicator has failed.  From the walker's thread. */
+bool comm_nccl_poll(struct comm_nccl *, GError **);
 /* After check: NCCL's own estimate of each bucket's all-reduce becomes a fact of the trace, where it gives
  * one. */
 struct trace;
@@ -62,8 +62,8 @@ void comm_nccl_facts(const struct comm_nccl *, struct trace *);
 /* After *stop is set: makes the devices drop what waits in collectives.  False: a rank's thread does not come
  * back from a call of NCCL, and the process must end at once. */
 bool comm_nccl_abort(struct comm_nccl *);
-void comm_nccl_close(
-    struct comm_nccl *); /* NULL is legal; the streams have come to rest, or it was aborted */
+/* NULL is legal; the streams have come to rest, or it was aborted. */
+void comm_nccl_close(struct comm_nccl *);
 /* For doctor: an all-reduce of known numbers over devices 0 .. n-1. */
 bool comm_nccl_try(uint32_t n_devices, GError **);
 

@@ -1,5 +1,5 @@
-/* Calls that block inside CUDA, NCCL or CUPTI and may never come back: a thread of its own makes them, and the
- * walker's watches it. */
+/* Calls that block inside CUDA, NCCL or CUPTI and may never come back: a thread of its own makes them, and
+ * the walker's watches it. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -71,16 +71,18 @@ bool cuda_guard(struct cuda *c, const char *stage, cuda_guarded_call *call, void
     cuda_enter(c, stage);
     const int status = start(&thread, g);
     if (status) {
-        g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED, "cannot start a thread: %s", g_strerror(status));
+        g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED, "cannot start a thread: %s",
+                    g_strerror(status));
         g_free(g);
         return false;
     }
     if (!await(c, g)) {
         char seconds[G_ASCII_DTOSTR_BUF_SIZE];
         g_ascii_formatd(seconds, sizeof seconds, "%.6g", c->run->timeout_s);
-        g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED,
-                    "nothing has advanced for %s s: a call hangs in %s; NCCL_DEBUG=INFO and dmesg may tell more",
-                    seconds, (const char *)atomic_load(&c->stage));
+        g_set_error(
+            error, ENGINE_ERROR, ENGINE_ERROR_FAILED,
+            "nothing has advanced for %s s: a call hangs in %s; NCCL_DEBUG=INFO and dmesg may tell more",
+            seconds, (const char *)atomic_load(&c->stage));
         c->rested = c->stuck = true;
         return false; /* the thread keeps what it uses */
     }

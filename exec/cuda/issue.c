@@ -1,8 +1,8 @@
 #include "exec/cuda/run.h"
 #include "profile/collect.h"
 
-#define STACK_BYTES                                                                                          \
-    ((size_t)8 << 20) /* as the main thread's: CUDA, cuBLAS and NCCL say nowhere what they need */
+/* As the main thread's: CUDA, cuBLAS and NCCL say nowhere what they need. */
+#define STACK_BYTES ((size_t)8 << 20)
 
 enum job_kind { JOB_BEGIN, JOB_LAUNCH, JOB_RECORD, JOB_WAIT };
 
@@ -146,7 +146,8 @@ static bool rehearse_op(struct cuda *c, uint32_t id, GError **error)
            cuda_ok(c, cudaStreamSynchronize(c->lanes[lane].stream), "cudaStreamSynchronize", rank, error);
 }
 
-/* What they read may be a place in a table: there must be numbers.  What no step writes is none afterwards. */
+/* What they read may be a place in a table: there must be numbers.  What no step writes is none afterwards.
+ */
 bool cuda_issue_rehearse(struct cuda *c, GError **error)
 {
     if (!cuda_memory_fill(c, 0, error))

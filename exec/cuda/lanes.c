@@ -4,6 +4,12 @@
 
 /* --- streams */
 
+/* Which call of k_cuda_open has failed. */
+static const char *open_call(int status)
+{
+    return status < K_CUDA_BLAS ? "cudaMalloc" : "cublasCreate";
+}
+
 static bool open_stream(struct cuda *c, uint32_t id, GError **error)
 {
     const struct lane *lane = &c->plan->t.lanes[id];
@@ -19,8 +25,8 @@ static bool open_stream(struct cuda *c, uint32_t id, GError **error)
               : !cuda_ok(c, cudaStreamCreateWithPriority(&l->stream, cudaStreamNonBlocking, priority),
                          "cudaStreamCreateWithPriority", lane->rank, error))
         return false;
-    if (!cuda_ok(c, k_cuda_open(l->stream, c->run->model->dtype == DTYPE_TF32, &l->kernels), "k_cuda_open",
-                 lane->rank, error))
+    const int status = k_cuda_open(l->stream, c->run->model->dtype == DTYPE_TF32, &l->kernels);
+    if (!cuda_ok(c, status, open_call(status), lane->rank, error))
         return false;
     c->streams[id] = l->kernels;
     return true;
@@ -34,7 +40,8 @@ struct trial {
     struct k_cuda_stream *kernels;
 };
 
-/* What a lane does, on streams of green contexts, with memory, events and a cuBLAS handle of the device's own context. */
+/* What a lane does, on streams of green contexts, with memory, events and a cuBLAS handle of the device's own
+ * context. */
 static int try_part(const struct sm_split *split, float *memory, struct trial *t, const char **call)
 {
     int status = sm_split_stream(split, 0, 0, &t->stream);
@@ -42,10 +49,11 @@ static int try_part(const struct sm_split *split, float *memory, struct trial *t
     if (!status && (status = cudaEventCreateWithFlags(&t->event, cudaEventDisableTiming)))
         *call = "cudaEventCreateWithFlags";
     if (!status && (status = k_cuda_open(t->stream, 0, &t->kernels)))
-        *call = "k_cuda_open";
+        *call = open_call(status);
     if (!status && (status = k_cuda_f32.zero(t->kernels, 1, memory)))
         *call = "cudaLaunchKernel";
-    if (!status && (status = k_cuda_f32.gemm(t->kernels, 0, 0, 1, 1, 1, 1, memory, 1, memory, 1, 0, memory, 1)))
+    if (!status &&
+        (status = k_cuda_f32.gemm(t->kernels, 0, 0, 1, 1, 1, 1, memory, 1, memory, 1, 0, memory, 1)))
         *call = "cuBLAS";
     if (!status && (status = cudaEventRecord(t->event, t->stream)))
         *call = "cudaEventRecord";
@@ -59,11 +67,14 @@ static bool is_refusal(int status)
 {
     return status == cudaErrorInvalidValue || status == cudaErrorInvalidResourceHandle ||
            status == cudaErrorNotPermitted || status == cudaErrorNotSupported ||
-           status == cudaErrorInvalidDeviceFunction || status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_INITIALIZED ||
-           status == K_CUDA_BLAS + CUBLAS_STATUS_INVALID_VALUE || status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_SUPPORTED;
+           status == cudaErrorInvalidDeviceFunction ||
+           status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_INITIALIZED ||
+           status == K_CUDA_BLAS + CUBLAS_STATUS_INVALID_VALUE ||
+           status == K_CUDA_BLAS + CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-/* Where it is refused the device is not split, and ranks take turns.  Its first rank, whose device is current. */
+/* Where it is refused the device is not split, and ranks take turns.  Its first rank, whose device is
+ * current. */
 static bool try_split(struct cuda *c, uint32_t rank, GError **error)
 {
     struct gpu_device *device = &c->devices[c->ranks[rank].device];
@@ -138,7 +149,7 @@ static bool open_comm(struct cuda *c, GError **error)
 {
     const struct comm_gpu_spec spec = {c->plan,           c->streams,      c->device_of_rank,
                                        c->run->link_gbps, c->run->link_us, c->run->timeout_s,
- &c->stop};
+                                       &c->stop};
     if (comm_nccl_wanted(c->plan)) {
         cuda_enter(c, "the start of NCCL's communicators");
         c->nccl = comm_nccl_open(&spec, error);

@@ -21,7 +21,8 @@ static const struct cuda_module module = {
 
 __attribute__((visibility("default"))) const struct cuda_module *parprof_cuda(const struct cuda_host *host)
 {
-    /* Read when the driver starts.  A kernel that is first loaded while a collective waits may never start. */
+    /* Read when the driver starts.  A kernel that is first loaded while a collective waits may never start.
+     */
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     return cuda_host_take(host) ? &module : NULL;
 }

@@ -17,8 +17,8 @@ void cuda_examine(void (*say)(void *user, const char *layer, enum cuda_health, c
 /* Whether peer copies work from one device to another, each way; 0 <= a, b < cuda_devices(). */
 bool cuda_peers(uint32_t a, uint32_t b);
 
-/* facts.c: names, driver, clocks, throttling (NVML), the NCCL_ and CUDA_ variables.  conclude: after the run, what has
- * become of clocks and temperatures since. */
+/* facts.c: names, driver, clocks, throttling (NVML), the NCCL_ and CUDA_ variables.  conclude: after the run,
+ * what has become of clocks and temperatures since. */
 void cuda_describe(const struct run *, struct trace *);
 void cuda_conclude(const struct run *, struct trace *);
 char *cuda_driver_release(void); /* "580.65.06"; NULL where NVML does not tell; g_free */
@@ -27,8 +27,8 @@ char *cuda_driver_release(void); /* "580.65.06"; NULL where NVML does not tell; 
 extern const struct backend_ops backend_cuda;
 bool cuda_check(const struct plan *, GError **);
 
-/* Sets an error that names call, rank (OP_NONE: none) and device (OP_NONE: none), of ENGINE_ERROR_FAILED.  status is a
- * cudaError_t or what k_cuda_text takes.  False. */
+/* Sets an error that names call, rank (OP_NONE: none) and device (OP_NONE: none), of ENGINE_ERROR_FAILED.
+ * status is a cudaError_t or what k_cuda_text takes.  False. */
 bool cuda_fail(GError **, const char *call, int status, uint32_t rank, uint32_t device);
 
 #endif

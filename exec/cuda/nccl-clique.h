@@ -1,4 +1,5 @@
-/* exec/cuda/nccl-clique.h -- ranks that NCCL joins, and whether they sum right.  For nccl.c and nccl-clique.c only. */
+/* exec/cuda/nccl-clique.h -- ranks that NCCL joins, and whether they sum right.  For nccl.c and nccl-clique.c
+ * only. */
 #ifndef EXEC_CUDA_NCCL_CLIQUE_H
 #define EXEC_CUDA_NCCL_CLIQUE_H
 
@@ -13,7 +14,7 @@ struct clique {
     const uint32_t *device;
     ncclComm_t *comms; /* NULL before joining, and after an abort */
     cudaStream_t *streams;
-    float **buffers; /* of a check */
+    float **buffers;  /* of a check */
     double timeout_s; /* how long a check waits for the streams; 0: for ever */
 };
 
@@ -35,8 +36,8 @@ const char *clique_call_name(unsigned kind);
  * take, in us. */
 bool clique_together(const struct clique *, unsigned kind, uint64_t bytes, ncclSimInfo_t *estimate,
                      GError **);
-bool clique_poll(ncclComm_t, uint32_t rank, uint32_t device,
-                 GError **);                        /* false: the communicator has failed */
+/* False: the communicator has failed. */
+bool clique_poll(ncclComm_t, uint32_t rank, uint32_t device, GError **);
 bool clique_wait(const struct clique *, GError **); /* for all streams */
 
 bool clique_allocate(const struct clique *, uint64_t bytes, GError **); /* zeroed buffers */

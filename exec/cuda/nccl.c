@@ -235,7 +235,8 @@ bool comm_nccl_check(struct comm_nccl *comm, GError **error)
         return cuda_fail(error, "cudaGetDevice", status, OP_NONE, OP_NONE);
     for (uint32_t i = 0; i < comm->n_channels && ok; i++) {
         g_autofree float **buffers = g_new0(float *, n);
-        const struct clique c = {n, comm->spec.device, comm->comms + (size_t)i * n, streams, buffers, comm->spec.timeout_s};
+        const struct clique c = {n,       comm->spec.device, comm->comms + (size_t)i * n,
+                                 streams, buffers,           comm->spec.timeout_s};
         find_streams(comm, i, streams);
         ok = clique_allocate(&c, largest(comm), error) && try_sizes(comm, &c, error);
         if (ok && i == 0)

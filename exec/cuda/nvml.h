@@ -1,5 +1,5 @@
-/* exec/cuda/nvml.h -- what we use of NVIDIA's management library, declared here: its header is not installed with
- * CUDA everywhere.
+/* exec/cuda/nvml.h -- what we use of NVIDIA's management library, declared here: its header is not installed
+ * with CUDA everywhere.
  *
  * libnvidia-ml.so.1 comes with the driver and is opened at run time; a function that it lacks is NULL.
  * Numbers are those of NVIDIA's NVML API reference.

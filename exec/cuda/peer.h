@@ -1,5 +1,5 @@
-/* exec/cuda/peer.h -- the memory of one GPU from another: access, copies and additions, and whether they arrive
- * right. */
+/* exec/cuda/peer.h -- the memory of one GPU from another: access, copies and additions, and whether they
+ * arrive right. */
 #ifndef EXEC_CUDA_PEER_H
 #define EXEC_CUDA_PEER_H
 

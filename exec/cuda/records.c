@@ -140,14 +140,32 @@ static void set_times(struct cuda *c, uint32_t op, const struct summary *s, cons
     c->times->lane_end_ns[c->plan->ops[op].lane] = timing->end_ns[op];
 }
 
-static void add_spans(const struct cuda *c, uint32_t op, size_t row, struct trace *trace)
+/* Run by copies of our own, which wait for the peers between kernels as NCCL's kernels do inside. */
+static bool is_own_gang(const struct cuda *c, const struct op *op)
+{
+    return op->tag.gang != OP_NONE &&
+           !(c->nccl && (op->tag.kind == OP_ALLREDUCE || op->tag.kind == OP_BROADCAST));
+}
+
+/* Kernels and copies are the spans; of a gang of our own the whole op is one, waiting included. */
+static void add_spans(const struct cuda *c, uint32_t op, size_t row, const struct timing *timing,
+                      struct trace *trace)
 {
     const struct op_records at = c->times->records[op];
     const uint32_t lane = c->plan->ops[op].lane;
     const struct lane *l = &c->plan->t.lanes[lane];
+    const bool whole = is_own_gang(c, &c->plan->ops[op]);
+    if (whole)
+        trace_add_span(trace, &(struct trace_span){.start_ns = timing->start_ns[op],
+                                                   .end_ns = timing->end_ns[op],
+                                                   .lane = lane,
+                                                   .op = (uint32_t)row,
+                                                   .cls = span_classes[l->cls]});
     for (size_t i = at.first; i < at.first + at.n; i++) {
         const struct collect_record *r = &c->times->collected.records[i];
         const bool launch = r->kind == COLLECT_LAUNCH;
+        if (whole && !launch)
+            continue;
         trace_add_span(trace, &(struct trace_span){.start_ns = r->start_ns,
                                                    .end_ns = r->end_ns,
                                                    .lane = launch ? c->times->host_lane[l->rank] : lane,
@@ -207,7 +225,7 @@ bool cuda_records_gather(struct cuda *c, uint32_t step, const struct timing *tim
         const struct summary s = summarize(c, op);
         compare(c, op, &s);
         set_times(c, op, &s, timing);
-        add_spans(c, op, first_row + i, trace);
+        add_spans(c, op, first_row + i, timing, trace);
     }
     label(c, trace);
     return true;

@@ -1,8 +1,9 @@
 /* exec/cuda/run.h -- what the files of the CUDA backend share.
  *
- * Two kinds of threads.  The walker's opens, gives jobs, watches, gathers and closes.  A rank's own makes
- * every call of CUDA for that rank in between, in sealed order.  What both touch while steps are under way is
- * atomic; all else is written before the ranks' threads start, or belongs to one of them.
+ * Two kinds of threads.  The walker's opens, gives jobs, watches, gathers and closes; where that blocks,
+ * guard.c's does it in its place.  A rank's own makes every call of CUDA for that rank in between, in sealed
+ * order.  What both touch while steps are under way is atomic; all else is written before the ranks' threads
+ * start, or belongs to one of them.
  */
 #ifndef EXEC_CUDA_RUN_H
 #define EXEC_CUDA_RUN_H
@@ -24,8 +25,8 @@ struct gpu_lane {
     uint32_t *ops, n_ops; /* in order */
     /* The walker's thread: ops before ops[next] in `step`, and all steps before, are known to be over. */
     uint32_t step, next;
-    cudaEvent_t base,
-        anchor; /* timed: an event that is over, and when that was; base is the lane's own for it */
+    /* timed: an event that is over, and when that was; base is the lane's own for it */
+    cudaEvent_t base, anchor;
     int64_t anchor_ns;
 };
 
@@ -40,8 +41,8 @@ struct gpu_op {
 
 struct gpu_rank {
     uint32_t device, share; /* share: which part of its device, where ranks share one */
-    char *arena,
-        *mirror;         /* mirror: of the arena, in host memory, as far as cell was asked; NULL until then */
+    char *arena;
+    char *mirror;        /* of the arena, in host memory, as far as cell was asked; NULL until then */
     atomic_uint op;      /* that its thread makes calls for, OP_NONE: none */
     atomic_ullong calls; /* jobs done */
 };
@@ -90,9 +91,9 @@ static inline unsigned cuda_slot(uint32_t step)
     return step % EVENT_SLOTS;
 }
 
-/* guard.c: makes a call that blocks on a thread of its own.  If it enters no new stage for timeout_s and a little more, an
- * error says at which it hangs, and `stuck` is set: c and user are then still in use, and the process must end.  One at a
- * time; while it lasts the walker's thread touches nothing. */
+/* guard.c: makes a call that blocks on a thread of its own.  If it enters no new stage for timeout_s and a
+ * little more, an error says at which it hangs, and `stuck` is set: c and user are then still in use, and the
+ * process must end.  One at a time; while it lasts the walker's thread touches nothing. */
 typedef bool cuda_guarded_call(struct cuda *, void *user, GError **);
 bool cuda_guard(struct cuda *, const char *stage, cuda_guarded_call *, void *user, GError **);
 void cuda_enter(struct cuda *, const char *stage); /* stage: of static storage, what follows "hangs in" */
@@ -100,19 +101,20 @@ void cuda_enter(struct cuda *, const char *stage); /* stage: of static storage, 
 /* lanes.c: streams, events, gangs. */
 bool cuda_lanes_open(struct cuda *, GError **);
 void cuda_lanes_close(struct cuda *);
-bool cuda_records_itself(const struct cuda *,
-                         uint32_t op); /* its event is recorded whether or not anybody waits for it */
+/* Whether the op's event is recorded with it, whether or not anybody waits for it. */
+bool cuda_records_itself(const struct cuda *, uint32_t op);
 
 /* memory.c: arenas, pinned buffers, what is in them at first. */
 bool cuda_memory_open(struct cuda *, GError **);
-bool cuda_memory_place(struct cuda *, GError **); /* weights and zeros; at rest */
-bool cuda_memory_fill(struct cuda *, int byte, GError **);  /* the arenas; at rest, before and after */
+bool cuda_memory_place(struct cuda *, GError **);          /* weights and zeros; at rest */
+bool cuda_memory_fill(struct cuda *, int byte, GError **); /* the arenas; at rest, before and after */
 void *cuda_memory_cell(struct cuda *, uint32_t value);
 void cuda_memory_close(struct cuda *);
 
 /* issue.c: the ranks' threads. */
-/* Runs each op that is in no gang, one after the other: to load a kernel cuBLAS, at its first product of a shape, may wait
- * for the device, where by then a collective of NCCL may wait for the rank that loads.  Leaves NaN everywhere. */
+/* Runs each op that is in no gang, one after the other: to load a kernel cuBLAS, at its first product of a
+ * shape, may wait for the device, where by then a collective of NCCL may wait for the rank that loads. Leaves
+ * NaN everywhere. */
 bool cuda_issue_rehearse(struct cuda *, GError **);
 bool cuda_issue_open(struct cuda *, GError **);
 void cuda_issue_launch(struct cuda *, uint32_t op, uint32_t step);
@@ -125,9 +127,9 @@ bool cuda_watch_sync(struct cuda *, GError **);
 bool cuda_watch_rest(struct cuda *); /* after an abort: false if something hangs */
 
 /* times.c: when each op was. */
-void cuda_times_open(struct cuda *); /* before any other call of CUDA */
-void cuda_times_lanes(
-    struct cuda *); /* when the streams exist: whether times come from CUPTI or from events */
+void cuda_times_open(struct cuda *); /* before there is any context */
+/* When the streams exist: whether times come from CUPTI or from events. */
+void cuda_times_lanes(struct cuda *);
 bool cuda_times_restart(struct cuda *, GError **); /* at rest: what was before is forgotten */
 bool cuda_times_read(struct cuda *, uint32_t lane, uint32_t step, GError **); /* the lane is over with it */
 bool cuda_times_gather(struct cuda *, uint32_t step, const struct timing *, size_t first_row, struct trace *,

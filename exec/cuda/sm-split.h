@@ -1,5 +1,5 @@
-/* exec/cuda/sm-split.h -- the multiprocessors of one GPU, cut into equal shares: green contexts, where the driver
- * has them. */
+/* exec/cuda/sm-split.h -- the multiprocessors of one GPU, cut into equal shares: green contexts, where the
+ * driver has them. */
 #ifndef EXEC_CUDA_SM_SPLIT_H
 #define EXEC_CUDA_SM_SPLIT_H
 

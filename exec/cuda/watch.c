@@ -216,8 +216,8 @@ static void begin_wait(struct cuda *c)
     c->next_look_ns = 0;
 }
 
-/* The looks at everything are too seldom to follow short steps: events would be asked for steps that are long over, and
- * by then stand for later ones. */
+/* The looks at everything are too seldom to follow short steps: events would be asked for steps that are long
+ * over, and by then stand for later ones. */
 static void settle(struct gpu_lane *l, uint32_t op, uint32_t step)
 {
     if (l->ops[l->n_ops - 1] == op && l->step <= step) {

@@ -18,6 +18,7 @@ void expect(bool good, const char *what)
     if (good)
         return;
     printf("wrong: %s\n", what);
+    cudaDeviceSynchronize(); /* what has yet to run may be what races */
     exit(1);
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the emulator says of programs with known bugs, whatever the order in which it runs things; of clean ones, nothing.
 . "${srcdir:-.}/tests/cuda.sh"
+not_sanitized
 export EMULATOR_KERNELS="$EMULATOR_DIR/libbugs.so"
 
 says() { # says CASE [PATTERN [OPTION=VALUE]]: PATTERN empty or absent: nothing, and exit status 0

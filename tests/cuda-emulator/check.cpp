@@ -1,8 +1,9 @@
 /* tests/cuda-emulator/check.cpp -- the happens-before checker, after FastTrack (Flanagan and Freund, 2009).
  *
  * Every four bytes of device and pinned memory have a cell with who wrote them last and who has read them since, as epochs: a
- * stream's index and the number of its task.  A granule that is only ever touched as a whole has one cell for all.  A task that touches them races with these unless its vector clock says
- * that they came before.  Within a kernel, the cell has who wrote and read in this launch: threads of one block are ordered by
+ * stream's index and the number of its task.  A granule that is only ever touched as a whole has one cell for all.  A task
+ * that touches them races with these unless its vector clock says that they came before.  A granule is poisoned when a task
+ * first touches it: most of what is allocated for the libraries to work in never is.  Within a kernel, the cell has who wrote and read in this launch: threads of one block are ordered by
  * barriers, blocks not at all. */
 #include "machine.h"
 #include "device/fiber.h"
@@ -27,10 +28,12 @@ struct Cell {
     Epoch write, read; /* NONE: nobody since it was allocated */
 };
 
-char *base;
+char *base, *pinned; /* the host touches pinned memory unseen, so that it is poisoned when allocated */
 size_t mapped;
+size_t known = SIZE_MAX; /* granule that the running task reaches */
 Cell *cells, *wholes;  /* of four bytes; of granules */
 uint8_t *detailed;     /* of granules: the cells count, not the whole's */
+uint8_t *touched;      /* of granules: some task did, since it was allocated */
 Touch *within[2];      /* of four bytes, in one launch: who read, who wrote */
 uint16_t *live; /* of every granule, how many bytes of it are of a live block */
 std::vector<std::vector<Epoch>> sets;
@@ -198,13 +201,15 @@ void join(Clock &into, const Clock &from)
         into[i] = std::max(into[i], from[i]);
 }
 
-void check_map(char *begin, size_t bytes)
+void check_map(char *begin, char *begin_pinned, size_t bytes)
 {
     base = begin;
+    pinned = begin_pinned;
     mapped = bytes;
     cells = static_cast<Cell *>(reserve(bytes / 4 * sizeof(Cell)));
     wholes = static_cast<Cell *>(reserve(bytes / GRANULE * sizeof(Cell)));
     detailed = static_cast<uint8_t *>(reserve(bytes / GRANULE));
+    touched = static_cast<uint8_t *>(reserve(bytes / GRANULE));
     for (Touch *&w : within)
         w = static_cast<Touch *>(reserve(bytes / 4 * sizeof(Touch)));
     live = static_cast<uint16_t *>(reserve(bytes / GRANULE * sizeof *live));
@@ -221,16 +226,19 @@ void arm(void *p, size_t bytes)
 void disarm(void *p, size_t bytes)
 {
     const size_t first = size_t(static_cast<char *>(p) - base) / GRANULE, end = first + (bytes + GRANULE - 1) / GRANULE;
+    memset(live + first, 0, (end - first) * sizeof *live);
     for (size_t g = first; g < end; g++) {
+        if (!touched[g])
+            continue;
         wholes[g] = {};
-        detailed[g] = 0; /* sets of readers are not given back: they are the executor's */
-        live[g] = 0;
+        detailed[g] = touched[g] = 0; /* sets of readers are not given back: they are the executor's */
     }
 }
 
 void check_begin(const Running &r)
 {
     now = r;
+    known = SIZE_MAX;
     mine = Epoch(r.stream) << 48 | r.sequence;
     if (names.size() <= r.stream)
         names.resize(r.stream + 1);
@@ -238,10 +246,9 @@ void check_begin(const Running &r)
     names[r.stream].back() = word(r.task->name);
 }
 
-bool check_access(const void *p, size_t bytes, bool write)
+/* Whether the task may touch these bytes at all; says why not. */
+static bool allowed(const void *p, size_t bytes, bool write)
 {
-    if (bytes == 0)
-        return true;
     if (!base || static_cast<const char *>(p) < base || static_cast<const char *>(p) + bytes > base + mapped ||
         (now.device >= 0 && !reaches(now.device, p))) {
         int owner = -1;
@@ -256,8 +263,25 @@ bool check_access(const void *p, size_t bytes, bool write)
                  bytes, describe(dead).c_str());
         return false;
     }
-    const size_t begin = size_t(static_cast<const char *>(p) - base), end = begin + bytes;
-    for (size_t g = begin / GRANULE; g * GRANULE < end; g++) {
+    return true;
+}
+
+bool check_access(const void *p, size_t bytes, bool write)
+{
+    if (bytes == 0)
+        return true;
+    const size_t begin = size_t(static_cast<const char *>(p) - base), end = begin + bytes, first = begin / GRANULE;
+    if (first != known || end > first * GRANULE + live[first]) {
+        if (!allowed(p, bytes, write))
+            return false;
+        known = first;
+    }
+    for (size_t g = first; g * GRANULE < end; g++) {
+        if (!touched[g]) {
+            touched[g] = 1;
+            if (base + g * GRANULE < pinned)
+                memset(base + g * GRANULE, 0xff, GRANULE);
+        }
         const bool whole = begin <= g * GRANULE && end >= g * GRANULE + live[g];
         if (whole && !detailed[g]) {
             access_cell(wholes[g], base + g * GRANULE, write);

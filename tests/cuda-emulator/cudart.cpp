@@ -19,10 +19,10 @@ int driver_version() { return option("DRIVER_VERSION") ? atoi(option("DRIVER_VER
 
 cudaError_t usable()
 {
-    if (driver_version() < CUDART_VERSION)
-        return cudaErrorInsufficientDriver;
     if (option("DEVICE_COUNT_ERROR"))
         return cudaError_t(atoi(option("DEVICE_COUNT_ERROR")));
+    if (driver_version() < CUDART_VERSION)
+        return cudaErrorInsufficientDriver;
     return gpus() == 0 ? cudaErrorNoDevice : cudaSuccess;
 }
 

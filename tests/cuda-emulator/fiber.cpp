@@ -80,6 +80,7 @@ struct {
     uint3 block_index, thread_index;
     unsigned thread, threads, order, stride, started;
     uint16_t block_phase, warp_phase[MAX_THREADS / WARP];
+    unsigned waiting[MAX_THREADS / WARP], ended[MAX_THREADS / WARP]; /* lanes, of every warp */
     unsigned ready_count, ready[MAX_THREADS];
     Thread thread_of[MAX_THREADS];
 } g;
@@ -88,7 +89,7 @@ struct {
 thread_local bool running __attribute__((tls_model("initial-exec")));
 void *scheduler; /* its stack while a fiber runs */
 char *stacks;
-void *fiber_sp[MAX_THREADS];
+void *fiber_sp[MAX_THREADS]; /* NULL: never ran */
 int idle[MAX_THREADS], idle_count;
 int current;
 std::vector<std::pair<const char *, const char *>> segments; /* the code's own data, which kernels may touch */
@@ -102,13 +103,15 @@ uint64_t random_next()
     return random_state ^= random_state << 17;
 }
 
+unsigned random_below(unsigned n) { return unsigned((random_next() >> 32) * n >> 32); }
+
 std::string kernel_name() { return pretty(g.kernel->name); }
 
 void become(unsigned t)
 {
     g.thread = t;
     const dim3 b = g.task->block;
-    g.thread_index = {t % b.x, t / b.x % b.y, t / b.x / b.y};
+    g.thread_index = b.x == g.threads ? uint3{t, 0, 0} : uint3{t % b.x, t / b.x % b.y, t / b.x / b.y};
 }
 
 void to_scheduler() { emulator_switch(&fiber_sp[current], scheduler); }
@@ -130,6 +133,7 @@ void work()
             g.thread_of[t].fiber = current;
             g.kernel->code->call(g.arguments);
             g.thread_of[g.thread].state = State::done;
+            g.ended[g.thread / WARP] |= 1u << g.thread % WARP;
             if (g.ready_count) /* others can go on too */
                 break;
         }
@@ -152,6 +156,8 @@ void fiber_new(int i)
 void run_fiber(int i)
 {
     current = i;
+    if (!fiber_sp[i])
+        fiber_new(i);
     emulator_switch(&scheduler, fiber_sp[i]);
 }
 
@@ -159,6 +165,11 @@ void make_ready(unsigned t)
 {
     g.thread_of[t].state = State::ready;
     g.ready[g.ready_count++] = t;
+}
+
+bool same_place(const Thread &a, const Thread &b)
+{
+    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
 }
 
 /* Nobody can go on: all stand at one barrier, or something is wrong. */
@@ -171,7 +182,7 @@ bool release_block()
             continue;
         if (!first)
             first = &h;
-        if (h.state == State::block && first->state == State::block && h.line == first->line && !strcmp(h.file, first->file))
+        if (h.state == State::block && first->state == State::block && same_place(h, *first))
             continue;
         const unsigned other = unsigned(first - g.thread_of);
         complain("divergence in %s, block %u: thread %u waits at %s:%d%s, thread %u at %s:%d%s; neither can go on",
@@ -196,18 +207,20 @@ bool run_block()
 {
     g.started = g.ready_count = g.block_phase = 0;
     memset(g.warp_phase, 0, sizeof g.warp_phase);
+    memset(g.waiting, 0, sizeof g.waiting);
+    memset(g.ended, 0, sizeof g.ended);
     for (unsigned t = 0; t < g.threads; t++)
         g.thread_of[t].state = State::fresh;
-    g.order = unsigned(random_next() % g.threads);
+    g.order = random_below(g.threads);
     do
-        g.stride = unsigned(random_next() % g.threads) + 1;
+        g.stride = random_below(g.threads) + 1;
     while (std::gcd(g.stride, g.threads) != 1);
     for (;;) {
         const bool fresh = g.started < g.threads;
-        if (fresh && (g.ready_count == 0 || random_next() % 2)) {
+        if (fresh && (g.ready_count == 0 || random_below(2))) {
             run_fiber(idle[--idle_count]);
         } else if (g.ready_count) {
-            const unsigned i = unsigned(random_next() % g.ready_count), t = g.ready[i];
+            const unsigned i = random_below(g.ready_count), t = g.ready[i];
             g.ready[i] = g.ready[--g.ready_count];
             become(t);
             run_fiber(g.thread_of[t].fiber);
@@ -229,7 +242,7 @@ void fibers_reset()
 {
     idle_count = 0;
     for (int i = int(MAX_THREADS) - 1; i >= 0; i--) {
-        fiber_new(i);
+        fiber_sp[i] = nullptr;
         idle[idle_count++] = i;
     }
 }
@@ -438,6 +451,21 @@ void finish_warp(unsigned base, unsigned mask)
             make_ready(base + lane);
     }
     g.warp_phase[base / WARP]++;
+    g.waiting[base / WARP] &= ~mask;
+}
+
+/* The mask's lanes that are there; of a block whose last warp is not full, the full mask names more, which hardware ignores. */
+unsigned present(unsigned base, unsigned mask)
+{
+    return g.threads - base < WARP ? mask & ((1u << (g.threads - base)) - 1) : mask;
+}
+
+/* Whether nothing but lanes that have yet to come keeps the mask's from meeting; a lane that waits elsewhere is seen when the
+ * last of them comes. */
+bool still_coming(unsigned base, unsigned mask)
+{
+    const unsigned w = base / WARP;
+    return (mask & ~g.waiting[w]) && !(mask & g.ended[w]);
 }
 
 unsigned source_of(Warp kind, unsigned lane, int argument, int width)
@@ -477,15 +505,13 @@ void warp(Warp kind, unsigned mask, void *value, size_t bytes, int argument, int
     if (bytes)
         memcpy(&h.value, value, bytes);
     h.state = State::warp;
-    bool all = true;
-    for (unsigned l = 0; l < WARP; l++) {
+    g.waiting[base / WARP] |= 1u << lane;
+    mask = present(base, mask);
+    const bool come = !still_coming(base, mask);
+    bool all = come;
+    for (unsigned l = 0; l < WARP && come; l++) {
         if (!(mask >> l & 1))
             continue;
-        if (base + l >= g.threads) {
-            /* A block whose last warp is not full: the full mask names lanes that are not there, which hardware ignores. */
-            mask &= ~(1u << l);
-            continue;
-        }
         const Thread &o = g.thread_of[base + l];
         if (o.state == State::fresh || o.state == State::ready || (base + l != g.thread && o.state == State::block)) {
             all = false;
@@ -493,7 +519,7 @@ void warp(Warp kind, unsigned mask, void *value, size_t bytes, int argument, int
             complain("divergence in %s: %s:%d: the mask %#x names a thread that has ended", kernel_name().c_str(), file, line,
                      h.mask);
             abort_kernel();
-        } else if (o.kind != kind || o.mask != h.mask || o.line != line || strcmp(o.file, file) != 0) {
+        } else if (o.kind != kind || o.mask != h.mask || !same_place(o, h)) {
             complain("divergence in %s: %s:%d: the mask %#x names a thread that waits at %s:%d with mask %#x",
                      kernel_name().c_str(), file, line, h.mask, o.file, o.line, o.mask);
             abort_kernel();

@@ -116,7 +116,7 @@ void check_begin(const Running &);
 /* False after a complaint that the memory is not live or not reachable; then the access must not happen. */
 bool check_access(const void *p, size_t bytes, bool write);
 void arm(void *p, size_t bytes), disarm(void *p, size_t bytes); /* of whole blocks */
-void check_map(char *base, size_t bytes);                       /* the regions, once */
+void check_map(char *base, char *pinned, size_t bytes);         /* the regions, once */
 
 /* launch.cpp: kernels of ours, by the function or the stub that registered itself under a name. */
 struct Kernel {

@@ -43,7 +43,7 @@ struct Memory {
         base = reinterpret_cast<char *>(p);
         for (unsigned i = 0; i <= gpus(); i++)
             regions[i].base = base + region * i;
-        check_map(base, all);
+        check_map(base, base + region * gpus(), all);
         layout = {base, region, all};
     }
     Region &of(int device) { return regions[device < 0 ? gpus() : unsigned(device)]; }
@@ -99,7 +99,8 @@ cudaError_t allocate(int device, size_t bytes, void **out)
     r.used += bytes;
     r.next = std::max(r.next, (offset + bytes + GAP + ALIGN - 1) / ALIGN * ALIGN);
     *out = r.base + offset;
-    memset(*out, 0xff, bytes); /* not a number, whatever is read */
+    if (device < 0) /* not a number, whatever is read; a device's memory is poisoned when first touched */
+        memset(*out, 0xff, bytes);
     arm(*out, bytes);
     return cudaSuccess;
 }
@@ -113,7 +114,8 @@ cudaError_t release(int device, void *p)
     if (static_cast<char *>(p) < r.base || block == r.blocks.end())
         return cudaErrorInvalidValue;
     disarm(p, block->second);
-    memset(p, 0xff, block->second);
+    if (device < 0)
+        memset(p, 0xff, block->second);
     r.used -= block->second;
     r.blocks.erase(block);
     return cudaSuccess;

@@ -16,6 +16,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "emulator.h"
 
@@ -245,6 +246,15 @@ std::shared_ptr<Operation> join(const Issue &i)
     return o;
 }
 
+std::shared_ptr<Operation> with_itself(const Issue &i)
+{
+    auto o = std::make_shared<Operation>(Operation{i.sort, i.count, i.type, i.op, 0, {}, false, {}});
+    o->members = {{i.send, nullptr, true}, {nullptr, i.receive, true}};
+    o->meeting = std::make_shared<emu::Meeting>();
+    o->meeting->members = 1;
+    return o;
+}
+
 bool reads(const Issue &i)
 {
     return i.send && (i.sort != Sort::broadcast || i.comm->rank == i.root);
@@ -291,7 +301,7 @@ ncclResult_t issue(const Issue &i)
         std::lock_guard guard(lock);
         if (i.comm->clique->aborted)
             return ncclSuccess;
-        o = join(i);
+        o = i.sort == Sort::transfer && i.send && i.receive ? with_itself(i) : join(i);
     }
     task.meeting = o->meeting;
     task.run = [o] { perform(*o); };
@@ -301,6 +311,23 @@ ncclResult_t issue(const Issue &i)
     return error == cudaSuccess ? ncclSuccess
                                 : refuse(ncclUnhandledCudaError, "Cuda failure %d '%s'", int(error),
                                          cudaGetErrorString(error));
+}
+
+// A group's send to its own rank and the receive of it are one kernel: what is received knows its sender.
+void marry_selves(std::vector<Issue> &issues)
+{
+    auto own = [](const Issue &i) { return i.sort == Sort::transfer && i.root == i.comm->rank; };
+    for (Issue &to : issues) {
+        if (!own(to) || !to.receive || to.send)
+            continue;
+        auto from = std::find_if(issues.begin(), issues.end(), [&](const Issue &i) {
+            return own(i) && !i.receive && i.comm == to.comm && i.stream == to.stream && i.count == to.count &&
+                   i.type == to.type;
+        });
+        if (from != issues.end())
+            to.send = std::exchange(from->send, nullptr);
+    }
+    std::erase_if(issues, [](const Issue &i) { return !i.send && !i.receive; });
 }
 
 // The order in which a group's transfers stand in their stream: the same on every rank.
@@ -665,6 +692,7 @@ ncclResult_t ncclGroupEnd(void)
         result = join_all(std::move(joining));
     std::vector<Issue> issues;
     issues.swap(group.issues);
+    marry_selves(issues);
     arrange(issues);
     for (const Issue &i : issues)
         if (result == ncclSuccess)
