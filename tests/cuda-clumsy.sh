@@ -65,4 +65,8 @@ emulated --gpus 1 --option NO_LEAKS=1 --fault "cudaMemcpy:$((last - 1)):719" "$P
 result $? "weights that cannot be read back: a partial report"
 ! grep -qi 'weights' "$dir/out" && ! grep -q 'weights_equal' r.json
 result $? "which does not compare them"
+
+emulated --gpus 2 "$PARPROF" sweep "$@" --backend sim --ranks 2 --report s.json -o s.svg
+[ "$status" = 0 ] && grep -q '2 × emulated GPU' "$dir/out" && grep -q 'emulated GPU' s.json && grep -q 'emulated GPU' s.svg
+result $? "a sweep says on which GPUs"
 done_testing

@@ -1,5 +1,7 @@
 #include "exec/cuda/times.h"
 
+#include <string.h>
+
 #include "profile/clock.h"
 #include "profile/facts.h"
 
@@ -169,6 +171,7 @@ bool cuda_own_error(bool done, GError **error)
 
 static void label_sharing(const struct cuda *c, struct trace *trace)
 {
+    g_autoptr(GString) text = g_string_new(NULL);
     for (uint32_t i = 0; i < c->n_devices; i++) {
         const struct gpu_device *device = &c->devices[i];
         uint32_t a_part, of;
@@ -180,10 +183,13 @@ static void label_sharing(const struct cuda *c, struct trace *trace)
             return;
         }
         sm_split_count(device->split, &a_part, &of);
-        g_autofree char *text =
+        g_autofree char *parts =
             g_strdup_printf("each of %u ranks has %u of %u SMs", device->ranks, a_part, of);
-        trace_label_text(trace, "sharing", text);
+        if (!strstr(text->str, parts))
+            g_string_append_printf(text, "%s%s", text->len ? ", " : "", parts);
     }
+    if (text->len)
+        trace_label_text(trace, "sharing", text->str);
 }
 
 static void label(struct cuda *c, struct trace *trace)
