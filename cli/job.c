@@ -13,6 +13,15 @@ static bool unknown(GError **error, enum option_id id, const char *text, const c
     return false;
 }
 
+/* The double reference on CPU cores needs no library: what floats need, the engine asks for when it runs
+ * them. */
+static bool can_run(const struct engine *e, const struct options *o, GError **why)
+{
+    bool reference =
+        e->real && !e->devices && !strcmp(option_text(o, OPTION_DTYPE, ""), dtype_name(DTYPE_F64));
+    return reference || e->probe(why);
+}
+
 bool job_pick_engine(struct job *job, const struct options *o, GError **error)
 {
     const char *name = option_text(o, OPTION_BACKEND, "auto");
@@ -23,7 +32,7 @@ bool job_pick_engine(struct job *job, const struct options *o, GError **error)
         if (strcmp(name, e->name) && strcmp(name, "auto"))
             continue;
         GError *why = NULL;
-        if (e->probe(&why)) {
+        if (can_run(e, o, &why)) {
             job->engine = e;
             return true;
         }
