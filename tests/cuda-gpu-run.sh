@@ -3,6 +3,7 @@
 # sections are right; one that fails, or whose program is missing, fails the whole and stops no other.
 . "${srcdir:-.}/tests/cuda.sh"
 LIMIT=300
+not_sanitized
 
 if "$srcdir/tests/gpu/bundle" "$builddir" >"$dir/out" 2>"$dir/err"; then
     bundle=$builddir/gpu-bundle
