@@ -81,16 +81,18 @@ SHELL_TESTS = \
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c
 %C%_t_collect_here_SOURCES = %D%/t-collect-here.c
+COLLECT_CPPFLAGS =
+COLLECT_LIBS =
 if HAVE_CUDA
 %C%_t_collect_SOURCES += %D%/fake-cupti.c $(CUPTI_SOURCES)
-%C%_t_collect_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUPTI
-%C%_t_collect_LDADD = $(LDADD) -ldl
 %C%_t_collect_here_SOURCES += $(CUPTI_SOURCES)
-%C%_t_collect_here_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUPTI
-%C%_t_collect_here_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
-%C%_t_collect_here_LDADD = $(LDADD) $(CUDA_LIBS) -ldl
+COLLECT_CPPFLAGS += $(CUDA_CPPFLAGS) -DTEST_CUPTI
+COLLECT_LIBS += $(CUDA_RUNPATH) $(CUDA_LIBS)
 EXTRA_%C%_t_collect_here_DEPENDENCIES = $(CUDA_BUILT_LIBS)
 endif
+%C%_t_collect_CPPFLAGS = $(AM_CPPFLAGS) $(COLLECT_CPPFLAGS)
+%C%_t_collect_here_CPPFLAGS = $(AM_CPPFLAGS) $(COLLECT_CPPFLAGS)
+%C%_t_collect_here_LDADD = $(LDADD) $(COLLECT_LIBS)
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
