@@ -65,12 +65,12 @@ static inline void drop_operand(struct operand *o)
     g_free(o->wide);
 }
 
-static inline void close_and_drop(struct operand *o, double tolerance)
+static inline void close_and_drop(struct operand *o, double most)
 {
     const double d = difference(o);
-    if (!(d <= tolerance))
+    if (!(d <= most))
         printf("# difference %g of %zu elements\n", d, o->n);
-    g_assert_true(d <= tolerance);
+    g_assert_true(d <= most);
     drop_operand(o);
 }
 
