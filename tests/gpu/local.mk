@@ -5,7 +5,9 @@ EXTRA_DIST += $(GPU_FILES)
 if HAVE_CUDA
 GPU_TESTS = %D%/kernels
 check_PROGRAMS += $(GPU_TESTS) %D%/records
+if HAVE_NVCC
 TESTS += $(GPU_TESTS)
+endif
 GPU_LINK = $(AM_LDFLAGS) -Wl,--as-needed $(CUDA_RUNPATH)
 GPU_BUILT = $(CUDA_KERNEL_OBJECTS) libkernels.a $(CUDA_BUILT_LIBS)
 %C%_kernels_SOURCES = %D%/kernels.c %D%/kernels.h %D%/kernels-layers.c %D%/kernels-rows.c %D%/kernels-vectors.c \
