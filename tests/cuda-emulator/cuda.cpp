@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 
 using namespace emu;
 
@@ -131,7 +132,11 @@ DRIVER cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc description, CUdevice
         return api.end(CUDA_ERROR_NOT_SUPPORTED);
     if (!description || unsigned(device) >= gpus() || flags != CU_GREEN_CTX_DEFAULT_STREAM)
         return api.end(CUDA_ERROR_INVALID_VALUE);
-    *out = reinterpret_cast<CUgreenCtx>(new Green{device, reinterpret_cast<Description *>(description)->sms});
+    /* Kept for good: what is destroyed must be known if it is used again. */
+    static auto &every = *new std::deque<Green>;
+    std::lock_guard hold(machine().lock);
+    every.push_back({device, reinterpret_cast<Description *>(description)->sms});
+    *out = reinterpret_cast<CUgreenCtx>(&every.back());
     machine().green++;
     return api.end(CUDA_SUCCESS);
 }
