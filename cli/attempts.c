@@ -79,13 +79,15 @@ static bool execute(const struct job *job, const struct options *o, const struct
         trace_label(&out->trace, "partial", "%u of %u steps, then the run failed", out->trace.n_steps, steps);
     out->there = out->trace.n_steps > 0 && analyze(&out->trace, &out->analysis, failure ? NULL : &failure);
     ok = ok && (out->there || out->trace.n_steps == 0);
+    bool stuck = g_error_matches(failure, ENGINE_ERROR, ENGINE_ERROR_STUCK);
     if (failure)
         g_propagate_error(error, failure);
     if (out->there)
         label_trace(job, shape, &out->trace);
     else
         trace_release(&out->trace);
-    job_plan_release(job, &own);
+    if (!stuck) /* a thread that hangs still has it */
+        job_plan_release(job, &own);
     return ok;
 }
 

@@ -114,7 +114,9 @@ static bool run_job(const struct options *o, int *status, GError **error)
         fputs("parprof: interrupted before the first measured step: nothing to report\n", stderr);
     }
     attempts_release(&attempts);
-    job_release(&job);
+    /* What hangs may still look at the model; the process ends at once. */
+    if (!error || !g_error_matches(*error, ENGINE_ERROR, ENGINE_ERROR_STUCK))
+        job_release(&job);
     return ok;
 }
 

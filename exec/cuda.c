@@ -101,8 +101,7 @@ const struct cuda_module *cuda_open(GError **error)
 /* Without the driver's library nothing can run, and opening the module would cost every start 80 ms. */
 static bool has_driver(GError **error)
 {
-    static bool found;
-    found = found || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    bool found = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!found)
         g_set_error_literal(
             error, ENGINE_ERROR, ENGINE_ERROR_UNAVAILABLE,
@@ -116,10 +115,15 @@ void cuda_release(void)
         module.found->release();
 }
 
+/* From any thread; the module's own is from one at a time. */
 static bool probe(GError **error)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
     const struct cuda_module *cuda = has_driver(error) ? cuda_open(error) : NULL;
-    return cuda && cuda->probe(error);
+    bool here = cuda && cuda->probe(error);
+    pthread_mutex_unlock(&lock);
+    return here;
 }
 
 static uint32_t devices(void)
