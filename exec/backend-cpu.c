@@ -203,11 +203,12 @@ static bool compute(struct cpu *cpu, const struct job *job, void *const *mem, GE
     const struct op_tag *tag = &cpu->plan->ops[job->id].tag;
     const uint32_t data_step = run_data_step(cpu->run, job->step);
     if (tag->kind == OP_INPUT) {
-        const struct samples s = compute_samples(cpu->plan, job->id);
+        const struct samples s = plan_samples(cpu->plan, job->id);
+        const uint32_t at = compute_data_step(cpu->plan, job->id, data_step);
         if (cpu->text)
-            text_fill(cpu->text, cpu->run->seed, data_step, s.first, s.n, mem[0]);
+            text_fill(cpu->text, cpu->run->seed, at, s.first, s.n, mem[0]);
         else
-            data_fill(cpu->run->model, cpu->run->seed, data_step, s.first, s.n, mem[0]);
+            data_fill(cpu->run->model, cpu->run->seed, at, s.first, s.n, mem[0]);
         return true;
     }
     int status = compute_op(&cpu->compute, NULL, job->id, data_step, mem);
@@ -334,10 +335,7 @@ static bool start_workers(struct cpu *cpu, GError **error)
 static bool open_text(struct cpu *cpu, GError **error)
 {
     const struct run *run = cpu->run;
-    uint32_t batch = 0;
-    for (uint32_t i = 0; i < cpu->plan->t.n_ranks; i++)
-        batch += cpu->plan->rank_rows[i];
-    cpu->text = run->data ? text_open(run->data, run->model, batch, error) : NULL;
+    cpu->text = run->data ? text_open(run->data, run->model, plan_batch(cpu->plan), error) : NULL;
     return cpu->text || !run->data;
 }
 

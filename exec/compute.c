@@ -32,7 +32,9 @@ static int optimize(const struct compute *c, void *stream, uint32_t op, uint32_t
         [OPTIMIZER_SGD] = 2, [OPTIMIZER_MOMENTUM] = 3, [OPTIMIZER_ADAM] = 4};
     const unsigned optimizer = c->plan->optimizer;
     const uint32_t n = c->plan->ops[op + 1].first_access - c->plan->ops[op].first_access,
-                   a_piece = accesses[optimizer], t = step - c->run->data_step + 1;
+                   a_piece = accesses[optimizer],
+                   t = (step - c->run->data_step) * MAX(c->plan->n_updates, 1) +
+                       c->plan->ops[op].tag.version + 1;
     const double *factor = n % a_piece ? (const double *)mem[n - 1] + 1 : NULL;
     int status = 0;
     for (uint32_t i = 0; i + a_piece <= n && !status; i += a_piece) {
@@ -56,25 +58,16 @@ static int sum(const struct compute *c, void *stream, uint32_t op, void *const *
     return c->k->sum(stream, n, bytes / c->k->elem_bytes, (const void *const *)mem, mem[n]);
 }
 
-struct samples compute_samples(const struct plan *plan, uint32_t id)
+uint32_t compute_data_step(const struct plan *plan, uint32_t op, uint32_t step)
 {
-    const struct op *op = &plan->ops[id];
-    const uint32_t rank = plan->t.lanes[op->lane].rank;
-    const uint32_t *rows = &plan->micro_rows[(size_t)rank * plan->n_micro];
-    struct samples s = {0, rows[op->tag.micro]};
-    for (uint32_t r = 0; r < rank; r++)
-        s.first += plan->rank_rows[r];
-    for (uint32_t m = 0; m < op->tag.micro; m++)
-        s.first += rows[m];
-    return s;
+    return step * plan_rounds(plan) + plan_samples(plan, op).round;
 }
 
 static int loss(const struct compute *c, void *stream, uint32_t id, void *const *mem)
 {
     const struct dims *d = &c->model->dims;
-    const uint32_t samples = compute_samples(c->plan, id).n;
-    const uint32_t of = c->plan->rank_rows[c->plan->t.lanes[c->plan->ops[id].lane].rank];
-    const double weight = of ? (double)samples / of : 0;
+    const uint32_t samples = plan_samples(c->plan, id).n;
+    const double weight = plan_loss_weight(c->plan, id);
     const size_t tokens = (size_t)samples * d->seq;
     const int32_t *target = (const int32_t *)mem[1] + tokens;
     if (c->model->task == TASK_TOKENS)
@@ -84,11 +77,11 @@ static int loss(const struct compute *c, void *stream, uint32_t id, void *const 
 
 static struct layer_call call_of(const struct compute *c, void *stream, uint32_t id, uint32_t step)
 {
-    const struct samples s = compute_samples(c->plan, id);
+    const struct samples s = plan_samples(c->plan, id);
     return (struct layer_call){.compute = c,
                                .stream = stream,
                                .layer = c->plan->ops[id].tag.layer0,
-                               .step = step,
+                               .step = compute_data_step(c->plan, id, step),
                                .first_sample = s.first,
                                .samples = s.n};
 }

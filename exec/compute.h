@@ -14,16 +14,12 @@ struct compute {
     const struct k_table *k; /* kernels of the model's dtype */
 };
 
-/* The samples of an op's micro-batch: [first, first + n) of the step's global mini-batch. */
-struct samples {
-    uint32_t first, n;
-};
-struct samples compute_samples(const struct plan *, uint32_t op);
-
-/* step: position in the data, which keys dropout; Adam counts from the first step of the run, step -
- * run->data_step. mem[i] is the memory of the op's i-th access (order: see plan.h).  stream is handed to
+/* step: the plan's, by position in the data: its rounds are at compute_data_step, which keys dropout; Adam counts
+ * the updates from the first step of the run, run->data_step. mem[i] is the memory of the op's i-th access (order: see plan.h).  stream is handed to
  * every kernel, NULL on CPU. Returns 0 or the first kernel's nonzero status.  A rank without samples writes
  * zeros where it would write gradients. */
+/* Where in the data an op of a plan with several rounds finds its samples. */
+uint32_t compute_data_step(const struct plan *, uint32_t op, uint32_t step);
 int compute_op(const struct compute *, void *stream, uint32_t op, uint32_t step, void *const *mem);
 
 /* layers.c, called by compute_op.  The samples are [first, first + n) of the step's global mini-batch, which

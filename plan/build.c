@@ -261,6 +261,7 @@ struct op_tag build_tag(enum op_kind kind)
         .chunk = LAYER_NONE,
         .hop = LAYER_NONE,
         .bucket = OP_NONE,
+        .stage = STAGE_NONE,
         .gang = OP_NONE,
         .coll = OP_NONE,
     };

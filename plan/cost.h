@@ -20,13 +20,15 @@ struct cost_key {
         *shape;     /* layer shape with its dtype, "attention d512 h8 s32 f32"; "" where no layer is meant */
     uint64_t bytes; /* communication: payload a member sends; else memory traffic, read plus written */
     uint64_t flops; /* floating-point operations; 0 for copies and communication */
-    double share;   /* F, B and the like: this op's part of what its rank computes for one micro-batch */
+    double share;   /* F, B and the like: this op's part of what its rank computes for one micro-batch; of a
+                       rank with V stages, each is the V-th part of it */
     uint32_t rows;  /* samples x positions */
     uint32_t kernels; /* launches that it takes on a GPU */
     uint16_t members; /* gang size; 1 outside a gang */
     uint16_t nodes;   /* nodes that the gang's ranks sit on; 0 or 1: all on one */
     uint8_t kind;     /* enum op_kind */
     uint8_t algo;     /* enum allreduce; ALLREDUCE_WHOLE outside collectives */
+    uint8_t paired;   /* belongs to a pair of actions, forward beside backward, that run as one */
     struct gemm gemms[COST_GEMMS]; /* the products among its launches: what flops counts */
 };
 

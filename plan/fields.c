@@ -178,6 +178,7 @@ const struct field value_fields[] = {
     MAYBE("rank", value, rank, U32, OP_NONE),
     MAYBE("index", value, index, U32, OP_NONE),
     MAYBE("micro", value, micro, U32, 0),
+    MAYBE("version", value, version, U32, 0),
     {0}};
 
 const struct field cost_fields[] = {NAME("kind", cost_key, kind, op_name, OP_KINDS),
@@ -190,17 +191,22 @@ const struct field cost_fields[] = {NAME("kind", cost_key, kind, op_name, OP_KIN
                                     MUST("members", cost_key, members, U16),
                                     MAYBE("nodes", cost_key, nodes, U16, 0),
                                     MUST("share", cost_key, share, DOUBLE),
+                                    MAYBE("paired", cost_key, paired, U8, 0),
                                     {0}};
 
 const struct field gang_fields[] = {MUST("shift", gang, shift, U32), {0}};
 
 const struct field tag_fields[] = {NAME("kind", op_tag, kind, op_name, OP_KINDS),
                                    MAYBE_NAME("algo", op_tag, algo, allreduce_name, ALLREDUCES),
+                                   MAYBE_NAME("collective", op_tag, collective, collective_name, COLLECTIVES),
+                                   MAYBE("pair", op_tag, pair, U8, PAIR_NONE),
                                    MAYBE("layer0", op_tag, layer0, U16, LAYER_NONE),
                                    MAYBE("layer1", op_tag, layer1, U16, LAYER_NONE),
                                    MAYBE("chunk", op_tag, chunk, U16, LAYER_NONE),
                                    MAYBE("hop", op_tag, hop, U16, LAYER_NONE),
+                                   MAYBE("stage", op_tag, stage, U16, STAGE_NONE),
                                    MAYBE("micro", op_tag, micro, U32, 0),
+                                   MAYBE("version", op_tag, version, U32, 0),
                                    MAYBE("step", op_tag, step, U32, 0),
                                    MAYBE("bucket", op_tag, bucket, U32, OP_NONE),
                                    MAYBE("gang", op_tag, gang, U32, OP_NONE),
@@ -209,6 +215,11 @@ const struct field tag_fields[] = {NAME("kind", op_tag, kind, op_name, OP_KINDS)
                                    {0}};
 
 const struct field op_fields[] = {MUST("lane", op, lane, U32), MUST("cost", op, cost, U32), {0}};
+
+const struct field stage_fields[] = {MUST("rank", stage_row, rank, U32),
+                                     MUST("layer0", stage_row, layer0, U32),
+                                     MUST("layer1", stage_row, layer1, U32),
+                                     {0}};
 
 const struct field override_fields[] = {MAYBE("layers", model_override, layers, U32, 0),
                                         MAYBE("d_model", model_override, d, U32, 0),

@@ -48,6 +48,6 @@ void fields_done(const struct field *, struct json *, uint32_t seen);
 #define VALUE_OFFSET_NONE UINT64_MAX
 
 extern const struct field layer_fields[], param_fields[], lane_fields[], value_fields[], cost_fields[], gang_fields[],
-    tag_fields[], op_fields[], override_fields[];
+    tag_fields[], op_fields[], stage_fields[], override_fields[];
 
 #endif

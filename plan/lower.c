@@ -83,6 +83,7 @@ void lower_hop(struct lower *l, const struct part *part, const struct hop *hop)
     struct op_tag tag = part->op->tag;
     tag.kind = hop->kind;
     tag.algo = (uint8_t)part->algo;
+    tag.collective = (uint8_t)op_collective(part->op->tag.kind);
     tag.hop = (uint16_t)hop->number;
     tag.chunk = (uint16_t)hop->chunk;
     tag.gang = hop->gang == OP_NONE ? OP_NONE : l->gang_ids[part->op->tag.gang] + hop->gang;
@@ -177,6 +178,12 @@ static void copy_tables(const struct plan *from, struct plan *to)
     to->rank_rows = g_memdup2(from->rank_rows, from->t.n_ranks * sizeof *from->rank_rows);
     to->micro_rows =
         g_memdup2(from->micro_rows, (gsize)from->t.n_ranks * from->n_micro * sizeof *from->micro_rows);
+    to->batch = from->batch;
+    to->rank_first = g_memdup2(from->rank_first, from->t.n_ranks * sizeof *from->rank_first);
+    to->micro_weight =
+        g_memdup2(from->micro_weight, (gsize)from->t.n_ranks * from->n_micro * sizeof *from->micro_weight);
+    to->loss_scale = from->loss_scale;
+    to->n_updates = from->n_updates;
     to->n_micro = from->n_micro;
     to->optimizer = from->optimizer;
     to->ini = tables_intern(&to->t, from->ini);

@@ -18,6 +18,18 @@ const char *overlap_name(unsigned overlap)
     return overlap < OVERLAPS ? names[overlap] : "?";
 }
 
+const char *checkpoint_name(unsigned checkpoint)
+{
+    static const char *const names[CHECKPOINTS] = {"never", "except-last", "always"};
+    return checkpoint < CHECKPOINTS ? names[checkpoint] : "?";
+}
+
+const char *gather_name(unsigned gather)
+{
+    static const char *const names[GATHERS] = {"logits", "loss"};
+    return gather < GATHERS ? names[gather] : "?";
+}
+
 uint32_t chunk_size(uint32_t batch, uint32_t ranks, uint32_t rank)
 {
     uint64_t size = ((uint64_t)batch + ranks - 1) / ranks, first = size * rank;

@@ -47,6 +47,24 @@ const char *allreduce_name(unsigned algo)
     return algo < ALLREDUCES ? names[algo] : "?";
 }
 
+static const uint8_t collective_kinds[COLLECTIVES] = {
+    [COLLECTIVE_ALLREDUCE] = OP_ALLREDUCE, [COLLECTIVE_BROADCAST] = OP_BROADCAST,
+    [COLLECTIVE_REDUCE] = OP_REDUCE,       [COLLECTIVE_SCATTER] = OP_SCATTER,
+    [COLLECTIVE_GATHER] = OP_GATHER,       [COLLECTIVE_ALLGATHER] = OP_ALLGATHER};
+
+const char *collective_name(unsigned collective)
+{
+    return collective < COLLECTIVES ? op_label(collective_kinds[collective]) : "?";
+}
+
+enum collective op_collective(unsigned kind)
+{
+    unsigned i = 0;
+    while (i < COLLECTIVES && collective_kinds[i] != kind)
+        i++;
+    return (enum collective)i;
+}
+
 const char *lane_class_name(unsigned lane_class)
 {
     static const char *const names[LANE_CLASSES] = {"compute", "comm", "copy", "host"};
@@ -65,6 +83,7 @@ void tables_release(struct tables *t)
     g_free(t->params);
     g_free(t->buckets);
     g_free(t->bucket_params);
+    g_free(t->stages);
     g_clear_pointer(&t->strings, g_string_chunk_free);
     *t = (struct tables){0};
 }
@@ -82,11 +101,13 @@ void tables_copy(struct tables *to, const struct tables *from)
     to->strings = g_string_chunk_new(1024);
     to->mode = tables_intern(to, from->mode);
     to->model = tables_intern(to, from->model);
+    to->schedule = tables_intern(to, from->schedule);
     COPY_ROWS(to, from, lanes, from->n_lanes);
     COPY_ROWS(to, from, layers, from->n_layers);
     COPY_ROWS(to, from, params, from->n_params);
     COPY_ROWS(to, from, buckets, from->n_buckets);
     COPY_ROWS(to, from, bucket_params, from->n_params);
+    COPY_ROWS(to, from, stages, from->n_stages);
     for (uint32_t i = 0; i < to->n_lanes; i++)
         to->lanes[i].name = tables_intern(to, from->lanes[i].name);
     for (uint32_t i = 0; i < to->n_layers; i++) {

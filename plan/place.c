@@ -255,10 +255,11 @@ void plan_place(struct plan *plan)
 const char *value_class_name(unsigned cls)
 {
     static const char *const names[VALUE_CLASSES] = {
-        [VALUE_WEIGHT] = "weight", [VALUE_GRAD] = "gradient",  [VALUE_BUCKET] = "bucket",
-        [VALUE_INPUT] = "input",   [VALUE_ACT] = "activation", [VALUE_SAVED] = "saved",
-        [VALUE_DELTA] = "delta",   [VALUE_MOMENT] = "moment",  [VALUE_VARIANCE] = "variance",
-        [VALUE_NORM] = "norm",     [VALUE_LOSS] = "loss",      [VALUE_SCRATCH] = "scratch",
+        [VALUE_WEIGHT] = "weight", [VALUE_GRAD] = "gradient",   [VALUE_BUCKET] = "bucket",
+        [VALUE_INPUT] = "input",   [VALUE_ACT] = "activation",  [VALUE_SAVED] = "saved",
+        [VALUE_DELTA] = "delta",   [VALUE_MOMENT] = "moment",   [VALUE_VARIANCE] = "variance",
+        [VALUE_NORM] = "norm",     [VALUE_LOSS] = "loss",       [VALUE_PENDING] = "pending",
+        [VALUE_NORMS] = "norms",   [VALUE_SCRATCH] = "scratch",
     };
     return cls < VALUE_CLASSES ? names[cls] : "?";
 }

@@ -24,11 +24,18 @@ static void mark_end(struct plan *plan)
     plan->ops[plan->n_ops].first_dep = plan->n_deps;
 }
 
+/* Unit costs go by the share. */
+static gboolean same_cost(gconstpointer a, gconstpointer b)
+{
+    const struct cost_key *x = a, *y = b;
+    return x->share == y->share && x->paired == y->paired && cost_key_equal(a, b);
+}
+
 void plan_init(struct plan *plan)
 {
     *plan = (struct plan){.index = g_new0(struct plan_index, 1)};
     tables_init(&plan->t);
-    plan->index->cost_ids = g_hash_table_new_full(cost_key_hash, cost_key_equal, g_free, NULL);
+    plan->index->cost_ids = g_hash_table_new_full(cost_key_hash, same_cost, g_free, NULL);
     GROW(plan->ops, plan->n_ops, plan->index->ops);
     mark_end(plan);
 }
@@ -46,7 +53,9 @@ void plan_release(struct plan *plan)
     g_free(plan->gang_ops);
     g_free(plan->costs);
     g_free(plan->rank_share);
+    g_free(plan->rank_first);
     g_free(plan->rank_rows);
+    g_free(plan->micro_weight);
     g_free(plan->micro_rows);
     g_free(plan->order);
     g_free(plan->clocks);
@@ -127,4 +136,49 @@ void plan_dep(struct plan *plan, uint32_t on)
     GROW(plan->deps, plan->n_deps, plan->index->deps);
     plan->deps[plan->n_deps++] = on;
     mark_end(plan);
+}
+
+uint32_t plan_rounds(const struct plan *plan)
+{
+    return MAX(plan->t.n_rounds, 1);
+}
+
+uint32_t plan_batch(const struct plan *plan)
+{
+    uint32_t batch = plan->batch;
+    for (uint32_t i = 0; !plan->batch && i < plan->t.n_ranks; i++)
+        batch += plan->rank_rows[i];
+    return batch;
+}
+
+static uint32_t rank_of(const struct plan *plan, uint32_t op)
+{
+    return plan->t.lanes[plan->ops[op].lane].rank;
+}
+
+struct samples plan_samples(const struct plan *plan, uint32_t op)
+{
+    const uint32_t rank = rank_of(plan, op), micro = plan->ops[op].tag.micro,
+                   a_round = plan->n_micro / plan_rounds(plan);
+    if (micro == OP_NONE)
+        return (struct samples){0, plan_batch(plan), 0};
+    const uint32_t *rows = &plan->micro_rows[(gsize)rank * plan->n_micro];
+    struct samples s = {plan->rank_first ? plan->rank_first[rank] : 0, rows[micro], micro / a_round};
+    for (uint32_t r = 0; !plan->rank_first && r < rank; r++)
+        s.first += plan->rank_rows[r];
+    for (uint32_t m = s.round * a_round; m < micro; m++)
+        s.first += rows[m];
+    return s;
+}
+
+double plan_loss_weight(const struct plan *plan, uint32_t op)
+{
+    const uint32_t rank = rank_of(plan, op), micro = plan->ops[op].tag.micro;
+    const double scale = plan->loss_scale > 0 ? plan->loss_scale : 1;
+    if (micro == OP_NONE)
+        return scale;
+    const gsize at = (gsize)rank * plan->n_micro + micro;
+    if (plan->micro_weight)
+        return scale * plan->micro_weight[at];
+    return plan->rank_rows[rank] ? scale * plan->micro_rows[at] / plan->rank_rows[rank] : 0;
 }

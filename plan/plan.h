@@ -42,6 +42,8 @@ enum value_class {
     VALUE_VARIANCE, /* Adam's second moment, likewise */
     VALUE_NORM,   /* two doubles: sum of the gradients' squares, factor that clips them */
     VALUE_LOSS,   /* one double: a micro-batch's part of the rank's mean loss: the rank's is the sum over them */
+    VALUE_PENDING, /* what a layer's weight gradients need beside what is saved; index = layer */
+    VALUE_NORMS,  /* a double for each rank: sums of the squares of its gradients, or losses */
     VALUE_SCRATCH,
     VALUE_CLASSES
 };
@@ -58,6 +60,7 @@ struct value {
     uint64_t offset, bytes; /* offset inside the root; 0 for a root */
     uint32_t root;          /* itself for a root */
     uint32_t rank, index, micro;
+    uint32_t version;   /* of stashed weights: as in struct op_tag */
     uint8_t cls, flags; /* a view has its root's */
 };
 
@@ -75,23 +78,35 @@ struct gang {
 /* Accesses of op i are accesses[ops[i].first_access .. ops[i+1].first_access), deps likewise: there is one op more
  * than n_ops, the end mark.  The order of accesses is the kind's contract with whoever runs it:
  *   INPUT   write input
- *   FWD     read weight, read act (input of the first layer: the tokens), write act, write saved, write scratch
+ *   FWD, RECOMPUTE  read weight, read act (input of the first layer: the tokens), write act, write saved, write scratch
  *   LOSS    read act (logits), read input, write delta, write loss; both weighted by the micro-batch's part of the rank's
  *           samples
  *   BWD     read weight, read act (input), read saved, read delta, write delta (none at the first layer), write grad (update: is added to),
  *           write scratch
+ *   BWD_INPUT   read weight, read act (input), read saved, read delta, write delta, write pending, write scratch; none for
+ *           the first layer, which has no gradient by its input
+ *   BWD_WEIGHT  read weight, read act (input), read saved, read delta, read pending, write grad (update: is added to), write
+ *           scratch; of the first layer, without pending, all of its backward
  *   PACK    (read grad view, write bucket view) for each parameter, in bucket order
  *   UNPACK  (read bucket view, write grad view) for each parameter, in bucket order
- *   NORM    write norm, then read grad for each piece
+ *   NORM    write norm, then read grad for each piece; where the gradients are on several ranks, update one double of
+ *           norms, which is set to the sum of the squares, instead of write norm
+ *   CLIP    write norm, read norms
+ *   TOTAL   read norms (the losses of all ranks), write loss
+ *   STASH   (read weight, write weight of a version) for each piece
  *   OPTIM   (update weight, read grad, update moment, update variance) for each piece, the moments as the optimizer has
  *           them; last, when gradients are clipped, read norm.  A piece is a layer, or a parameter where the gradient is
  *           a view of a bucket or the step goes bucket by bucket
  *   BROADCAST  the first member reads, the others write: for each piece one access, the same pieces at every member
+ *   REDUCE  the first member updates, the others read, the same pieces
+ *   SCATTER the first member reads each other member's pieces, member after member; these write as many each
+ *   GATHER  the first member writes each other member's pieces, member after member; these read as many each
+ *   ALLGATHER  a piece for each member: reads its own, writes the others
  *   SEND    read;  RECV  write;  RECV_ADD  update;  for each piece, the same at the sender and its receiver
  *   SUM     read for each rank, in rank order, then write; what is written may be one of those read
  *   ALLREDUCE  update bucket
  *   EXCHANGE   read the range sent, write the range received;  EXCHANGE_ADD  read ..., update ...
- * FWD, BWD and PACK are of one layer each; UNPACK and what reduces a bucket name the layers that the bucket spans, OPTIM
+ * FWD, RECOMPUTE, the BWDs and PACK are of one layer each; UNPACK and what reduces a bucket name the layers that the bucket spans, OPTIM
  * all of them, INPUT and LOSS none. */
 struct op {
     struct op_tag tag;
@@ -109,10 +124,16 @@ struct plan {
     struct gang *gangs;
     uint32_t *gang_ops;
     struct cost_key *costs;
-    double *rank_share;  /* per rank: its part of the samples of a step, what PACK multiplies by; sums to 1 */
-    uint32_t *rank_rows; /* per rank: samples of a step */
-    uint32_t n_micro;    /* micro-batches of a step, at least 1 */
+    uint32_t batch;      /* samples of a step of all ranks; 0: nobody said */
+    double *rank_share;  /* per rank: what its losses count in the step's, and what PACK multiplies by; where ranks divide
+                            the samples, its part of them */
+    uint32_t *rank_first, *rank_rows; /* per rank: its samples of a step, [first, first + rows); first NULL:
+                            behind those of the ranks before it */
+    uint32_t n_micro;    /* micro-batches of all steps of the plan, at least 1 */
     uint32_t *micro_rows; /* [rank * n_micro + micro]: samples; chunk_size's rule within the rank's */
+    double *micro_weight; /* likewise: what LOSS multiplies the mean over them by; NULL: their part of the rank's */
+    double loss_scale;    /* ... and that is multiplied by: 1, or what makes a mean a sum; 0 counts as 1 */
+    uint32_t n_updates;   /* optimizer steps of the plan; 0 counts as 1 */
     uint8_t optimizer;   /* enum optimizer */
     const char *ini;     /* the model as model_parse takes it, in t.strings; NULL: nobody said */
     struct model_override override;
@@ -126,13 +147,22 @@ struct plan {
     struct plan_index *index; /* builder's hash of costs and growth of the arrays; private */
 };
 
+/* The samples of an op's micro-batch: [first, first + n) of the global mini-batch of step `round` of the plan. */
+struct samples {
+    uint32_t first, n, round;
+};
+struct samples plan_samples(const struct plan *, uint32_t op);
+double plan_loss_weight(const struct plan *, uint32_t op); /* of a LOSS */
+uint32_t plan_batch(const struct plan *);                  /* samples of a step of all ranks */
+uint32_t plan_rounds(const struct plan *);                 /* at least 1 */
+
 void plan_init(struct plan *);
 void plan_release(struct plan *); /* safe on a plan that is partly built */
 
 uint32_t plan_add_lane(struct plan *, const struct lane *); /* copies the name */
 uint32_t plan_add_value(struct plan *, const struct value *); /* a root: offset and root are set here */
 uint32_t plan_add_view(struct plan *, uint32_t root, uint64_t offset, uint64_t bytes);
-uint32_t plan_add_cost(struct plan *, const struct cost_key *); /* an equal key gives the id it has */
+uint32_t plan_add_cost(struct plan *, const struct cost_key *); /* an equal key of equal share gives the id it has */
 uint32_t plan_add_gang(struct plan *, uint32_t shift); /* ops join it by their tag.gang */
 uint32_t plan_add_op(struct plan *, uint32_t lane, const struct op_tag *, uint32_t cost);
 void plan_access(struct plan *, uint32_t value, uint8_t mode);
@@ -148,7 +178,9 @@ enum { PLAN_RANK_LANES_MAX = 256 }; /* of a plan that is read: what sealing keep
  *  reduce-broadcast  the first member receives and adds the others' buffers in rank order, then sends the sum to each;
  *  all-to-all        n-1 EXCHANGE gangs of shift 1 to n-1 of whole buffers, into slots of one VALUE_SCRATCH a rank, which
  *                    its collectives use in turn, then a SUM in rank order.
- * A BROADCAST gang becomes the way down of the tree, whichever algo.  A hop's tag has the number of the hop or round, and
+ * A BROADCAST gang becomes the way down of the tree, whichever algo, a REDUCE the way up, or the star's with
+ * reduce-broadcast; SCATTER and GATHER are pairs of the first member with each other, in rank order; ALLGATHER the second
+ * half of the ring.  A hop's tag has the number of the hop or round, and
  * the chunk that it receives (all-to-all: the member whose buffer it receives); a SEND has the cost key of its receiver.
  * `from` is unsealed, but what its ops name exists; `to` is uninitialised, and on failure nothing is left in it.  A gang
  * of one vanishes into its dependencies; ALLREDUCE_WHOLE copies.  A value to be summed that is no whole number of elements

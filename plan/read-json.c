@@ -62,14 +62,14 @@ static void read_optimizer(struct plan_reader *r)
     r->optimizer = true;
 }
 
-static void read_share(struct plan_reader *r)
+static void read_shares(struct plan_reader *r, GArray *out, double max)
 {
     json_array(r->j);
     while (json_element(r->j)) {
         double x = json_number(r->j);
-        if (x < 0 || x > 1)
-            json_fail(r->j, "a rank's share of the samples is %g, it should be from 0 to 1", x);
-        g_array_append_val(r->share, x);
+        if (x < 0 || x > max)
+            json_fail(r->j, "a share of the samples is %g, it should be from 0 to %g", x, max);
+        g_array_append_val(out, x);
     }
 }
 
@@ -96,7 +96,21 @@ static void read_options(struct plan_reader *r)
         else if (!strcmp(key, "micro_samples"))
             read_numbers(r->j, r->micro);
         else if (!strcmp(key, "share"))
-            read_share(r);
+            read_shares(r, r->share, 1);
+        else if (!strcmp(key, "micro_weight"))
+            read_shares(r, r->weight, 1);
+        else if (!strcmp(key, "first_sample"))
+            read_numbers(r->j, r->first);
+        else if (!strcmp(key, "schedule"))
+            r->plan->t.schedule = read_name(r);
+        else if (!strcmp(key, "batch"))
+            r->plan->batch = json_u32(r->j, 1, INT32_MAX);
+        else if (!strcmp(key, "rounds"))
+            r->plan->t.n_rounds = json_u32(r->j, 1, INT32_MAX);
+        else if (!strcmp(key, "updates"))
+            r->plan->n_updates = json_u32(r->j, 1, INT32_MAX);
+        else if (!strcmp(key, "loss_scale"))
+            r->plan->loss_scale = json_number(r->j);
         else
             json_skip(r->j);
 }
@@ -171,6 +185,15 @@ static void read_bucket(struct plan_reader *r, uint32_t place)
         json_fail(r->j, "bucket %u holds no parameters", place);
     g_array_append_val(r->buckets, row);
     g_array_append_val(r->closers, closer);
+}
+
+static void read_stage(struct plan_reader *r, uint32_t place)
+{
+    struct stage_row row = {0};
+    if (read_row(r, stage_fields, "stage", place, &row))
+        g_array_append_val(r->stages, row);
+    if (r->stages->len >= STAGE_NONE)
+        json_fail(r->j, "more than %u stages", STAGE_NONE - 1);
 }
 
 static void read_lane(struct plan_reader *r, uint32_t place)
@@ -293,7 +316,8 @@ static void add_op(struct plan_reader *r, const struct op *op)
         plan_dep(plan, g_array_index(r->deps, uint32_t, i));
     if (op->tag.coll != OP_NONE && !r->collectives)
         plan->n_colls = MAX(plan->n_colls, op->tag.coll + 1);
-    r->last_micro = MAX(r->last_micro, op->tag.micro);
+    if (op->tag.micro != OP_NONE)
+        r->last_micro = MAX(r->last_micro, op->tag.micro);
 }
 
 static void read_op(struct plan_reader *r, uint32_t place)
@@ -335,6 +359,8 @@ static void read_plan(struct plan_reader *r)
             read_model(r);
         else if (!strcmp(key, "buckets"))
             read_rows(r, read_bucket);
+        else if (!strcmp(key, "stages"))
+            read_rows(r, read_stage);
         else if (!strcmp(key, "lanes"))
             read_rows(r, read_lane);
         else if (!strcmp(key, "values"))
@@ -357,11 +383,21 @@ bool plan_read_json(const char *text, size_t n, const char *name, struct plan *p
 {
     struct plan_reader r = {.j = json_open(text, n, name), .plan = plan};
     GArray **const arrays[] = {&r.layers,  &r.params, &r.buckets, &r.members,  &r.closers,
-                               &r.samples, &r.micro,  &r.share,   &r.accesses, &r.deps};
-    const guint sizes[] = {sizeof(struct layer_row), sizeof(struct param_row), sizeof(struct bucket_row),
-                           sizeof(uint32_t),         sizeof(const char *),     sizeof(uint32_t),
-                           sizeof(uint32_t),         sizeof(double),           sizeof(struct access),
-                           sizeof(uint32_t)};
+                               &r.samples, &r.micro,  &r.share,   &r.accesses, &r.deps,
+                               &r.stages,  &r.first,  &r.weight};
+    const guint sizes[] = {sizeof(struct layer_row),
+                           sizeof(struct param_row),
+                           sizeof(struct bucket_row),
+                           sizeof(uint32_t),
+                           sizeof(const char *),
+                           sizeof(uint32_t),
+                           sizeof(uint32_t),
+                           sizeof(double),
+                           sizeof(struct access),
+                           sizeof(uint32_t),
+                           sizeof(struct stage_row),
+                           sizeof(uint32_t),
+                           sizeof(double)};
     for (unsigned i = 0; i < G_N_ELEMENTS(arrays); i++)
         *arrays[i] = g_array_new(FALSE, FALSE, sizes[i]);
     *model = NULL;

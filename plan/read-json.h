@@ -10,6 +10,7 @@ struct plan_reader {
     struct json *j;
     struct plan *plan;
     GArray *layers, *params, *buckets;   /* struct layer_row, param_row, bucket_row; NULL once settled */
+    GArray *stages, *first, *weight;     /* struct stage_row, uint32_t, double; likewise */
     GArray *members, *closers;           /* uint32_t: members of the buckets; const char *: who closed each */
     GArray *samples, *micro, *share;     /* uint32_t, uint32_t, double: options of the ranks; NULL once settled */
     GArray *accesses, *deps;             /* of the op that is being read: struct access, uint32_t */

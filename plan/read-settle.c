@@ -71,6 +71,21 @@ static void settle_buckets(struct plan_reader *r)
         json_fail(r->j, "%u parameters name a bucket, but the buckets list %u", in_buckets, r->members->len);
 }
 
+/* Each layer is in one stage, in the order of the model. */
+static void settle_stages(struct plan_reader *r)
+{
+    struct tables *t = &r->plan->t;
+    t->stages = take(&r->stages, &t->n_stages);
+    for (uint32_t i = 0; i < t->n_stages; i++) {
+        const struct stage_row *row = &t->stages[i];
+        if (row->rank >= t->n_ranks || row->layer0 != (i ? t->stages[i - 1].layer1 : 0) ||
+            row->layer1 <= row->layer0 || (i + 1 == t->n_stages && row->layer1 != t->n_layers))
+            json_fail(r->j,
+                      "stage %u is of rank %u and layers %u to %u; stages divide the %u layers in order", i,
+                      row->rank, row->layer0, row->layer1, t->n_layers);
+    }
+}
+
 static void settle_lanes(struct plan_reader *r)
 {
     const struct tables *t = &r->plan->t;
@@ -110,13 +125,38 @@ static void check_micro(struct plan_reader *r)
         uint64_t sum = 0;
         for (uint32_t m = 0; m < plan->n_micro; m++)
             sum += plan->micro_rows[(gsize)i * plan->n_micro + m];
-        if (sum != plan->rank_rows[i])
+        if (sum != (uint64_t)plan->rank_rows[i] * plan_rounds(plan))
             json_fail(r->j, "rank %u has %u samples, but its micro-batches have others", i,
                       plan->rank_rows[i]);
         all += sum;
     }
     if (all > INT32_MAX)
         json_fail(r->j, "more than %d samples", INT32_MAX);
+}
+
+/* Where ranks have the same samples, or weigh them otherwise than by their number. */
+static void settle_uneven(struct plan_reader *r)
+{
+    struct plan *plan = r->plan;
+    const uint32_t ranks = plan->t.n_ranks, batch = plan_batch(plan);
+    const guint weights = ranks * plan->n_micro;
+    uint32_t n;
+    if ((r->first->len && r->first->len != ranks) || (r->weight->len && r->weight->len != weights) ||
+        plan->n_micro % plan_rounds(plan)) {
+        json_fail(r->j,
+                  "first_sample is not a number for each of %u ranks, micro_weight not one for each of "
+                  "their %u micro-batches, or %u rounds do not divide these",
+                  ranks, plan->n_micro, plan_rounds(plan));
+        return;
+    }
+    if (r->first->len)
+        plan->rank_first = take(&r->first, &n);
+    if (r->weight->len)
+        plan->micro_weight = take(&r->weight, &n);
+    for (uint32_t i = 0; plan->rank_first && i < ranks; i++)
+        if (plan->rank_first[i] > batch || plan->rank_rows[i] > batch - plan->rank_first[i])
+            json_fail(r->j, "rank %u has %u samples from %u on, but there are %u", i, plan->rank_rows[i],
+                      plan->rank_first[i], batch);
 }
 
 /* All of them are there, or none: only engines that execute ask. */
@@ -140,6 +180,7 @@ static void settle_ranks(struct plan_reader *r)
     plan->micro_rows = take(&r->micro, &n_rows);
     plan->n_micro = n_rows / ranks;
     check_micro(r);
+    settle_uneven(r);
 }
 
 /* Version 0.1 did not write it, but the costs of its steps say it. */
@@ -158,8 +199,8 @@ void plan_read_settle(struct plan_reader *r)
                   r->schema ? "a plan without ranks or ops" : "this is no plan");
     if (json_cut(r->j))
         json_fail(r->j, "this is not all of a plan");
-    void (*const steps[])(struct plan_reader *) = {settle_params, settle_buckets, settle_lanes, settle_ranks,
-                                                   settle_optimizer};
+    void (*const steps[])(struct plan_reader *) = {settle_params, settle_buckets, settle_stages,
+                                                   settle_lanes,  settle_ranks,   settle_optimizer};
     for (unsigned i = 0; i < G_N_ELEMENTS(steps) && !json_bad(r->j); i++)
         steps[i](r);
 }

@@ -83,6 +83,8 @@ static bool check_tag(const struct seal *s, uint32_t id)
         return refuse(s, id, "layers %u to %u, but there are %u", tag->layer0, tag->layer1, plan->t.n_layers);
     if (tag->bucket != OP_NONE && tag->bucket >= plan->t.n_buckets)
         return refuse(s, id, "bucket %u, but there are %u", tag->bucket, plan->t.n_buckets);
+    if (plan->t.n_stages && tag->stage != STAGE_NONE && tag->stage >= plan->t.n_stages)
+        return refuse(s, id, "stage %u, but there are %u", tag->stage, plan->t.n_stages);
     if (tag->gang != OP_NONE && tag->gang >= plan->n_gangs)
         return refuse(s, id, "gang %u, but there are %u", tag->gang, plan->n_gangs);
     if (tag->gang == OP_NONE && (tag->kind == OP_SEND || is_receiver(tag->kind)))

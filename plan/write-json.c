@@ -39,6 +39,41 @@ static void append_rows(GString *out, const char *list, const char *key, const s
     g_string_append_c(out, ']');
 }
 
+static void append_doubles(GString *out, const char *key, const double *numbers, size_t n)
+{
+    g_string_append_printf(out, ",\"%s\":[", key);
+    for (size_t i = 0; i < n; i++) {
+        g_string_append(out, i ? "," : "");
+        json_double(out, numbers[i]);
+    }
+    g_string_append_c(out, ']');
+}
+
+/* What only pipelines and DataParallel have. */
+static void append_uneven(const struct plan *plan, GString *out)
+{
+    const size_t micro = (size_t)plan->t.n_ranks * plan->n_micro;
+    if (plan->t.schedule)
+        append_key_string(out, "schedule", plan->t.schedule);
+    const struct {
+        const char *key;
+        uint32_t value;
+    } counts[] = {{"batch", plan->batch}, {"rounds", plan->t.n_rounds}, {"updates", plan->n_updates}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(counts); i++)
+        if (counts[i].value) {
+            g_string_append_printf(out, ",\"%s\":", counts[i].key);
+            json_uint(out, counts[i].value);
+        }
+    if (plan->loss_scale > 0) {
+        g_string_append(out, ",\"loss_scale\":");
+        json_double(out, plan->loss_scale);
+    }
+    if (plan->rank_first)
+        append_numbers(out, "first_sample", plan->rank_first, 0, plan->t.n_ranks);
+    if (plan->micro_weight)
+        append_doubles(out, "micro_weight", plan->micro_weight, micro);
+}
+
 static void append_options(const struct plan *plan, GString *out)
 {
     const struct tables *t = &plan->t;
@@ -50,12 +85,9 @@ static void append_options(const struct plan *plan, GString *out)
     append_numbers(out, "samples", plan->rank_rows, 0, plan->rank_rows ? t->n_ranks : 0);
     append_numbers(out, "micro_samples", plan->micro_rows, 0,
                    plan->micro_rows ? (size_t)t->n_ranks * plan->n_micro : 0);
-    g_string_append(out, ",\"share\":[");
-    for (uint32_t r = 0; plan->rank_share && r < t->n_ranks; r++) {
-        g_string_append(out, r ? "," : "");
-        json_double(out, plan->rank_share[r]);
-    }
-    g_string_append(out, "]},\n");
+    append_doubles(out, "share", plan->rank_share, plan->rank_share ? t->n_ranks : 0);
+    append_uneven(plan, out);
+    g_string_append(out, "},\n");
 }
 
 static void append_model(const struct plan *plan, GString *out)
@@ -108,6 +140,7 @@ static void append_value(const struct plan *plan, uint32_t i, GString *out)
         row.rank = v->rank;
         row.index = v->index;
         row.micro = v->micro;
+        row.version = v->version;
     }
     begin_row(out, i, "value");
     fields_write(value_fields, &row, out);
@@ -171,6 +204,10 @@ void plan_write_json(const struct plan *plan, GString *out)
     append_options(plan, out);
     append_model(plan, out);
     append_buckets(plan, out);
+    if (t->n_stages) {
+        append_rows(out, "stages", "stage", stage_fields, t->stages, sizeof *t->stages, t->n_stages);
+        g_string_append(out, ",\n");
+    }
     append_rows(out, "lanes", "lane", lane_fields, t->lanes, sizeof *t->lanes, t->n_lanes);
     g_string_append(out, ",\n");
     append_values(plan, out);

@@ -125,6 +125,26 @@ static void write_buckets(const struct tables *t, GString *out)
     g_string_append_c(out, ']');
 }
 
+static void write_stages(const struct tables *t, GString *out)
+{
+    struct rows rows = {out};
+    if (t->schedule)
+        text_field(out, ",\n", "schedule", t->schedule);
+    if (t->n_rounds)
+        field(out, ",\n", "rounds", t->n_rounds);
+    if (!t->n_stages)
+        return;
+    g_string_append(out, ",\n\"stages\":[");
+    for (uint32_t i = 0; i < t->n_stages; i++) {
+        next_row(&rows);
+        field(out, "{", "rank", t->stages[i].rank);
+        field(out, ",", "layer0", t->stages[i].layer0);
+        field(out, ",", "layer1", t->stages[i].layer1);
+        g_string_append_c(out, '}');
+    }
+    g_string_append_c(out, ']');
+}
+
 static void write_costs(const struct trace *trace, GString *out)
 {
     struct rows rows = {out};
@@ -219,6 +239,7 @@ static void write_header(const struct trace *trace, GString *out)
     write_layers(&trace->t, out);
     write_params(&trace->t, out);
     write_buckets(&trace->t, out);
+    write_stages(&trace->t, out);
     write_costs(trace, out);
     g_string_append(out, "},\n");
 }
@@ -241,8 +262,7 @@ static void append_layers(const struct tables *t, const struct op_tag *tag, GStr
 static void op_text(const struct tables *t, const struct op_tag *tag, GString *out)
 {
     bool hop = tag->algo != ALLREDUCE_WHOLE && op_phase(tag->kind) == PHASE_COMM;
-    unsigned whole = tag->bucket == OP_NONE ? OP_BROADCAST : OP_ALLREDUCE;
-    g_string_assign(out, op_label(hop ? whole : tag->kind));
+    g_string_assign(out, hop ? collective_name(tag->collective) : op_label(tag->kind));
     append_layers(t, tag, out);
     if (tag->bucket != OP_NONE)
         g_string_append_printf(out, " bucket %" PRIu32, tag->bucket);
@@ -312,7 +332,15 @@ static void write_op(const struct trace *trace, uint32_t index, const struct tra
     index_field(out, "layer1", tag->layer1, LAYER_NONE);
     index_field(out, "chunk", tag->chunk, LAYER_NONE);
     index_field(out, "hop", tag->hop, LAYER_NONE);
+    if (tag->collective)
+        text_field(out, ",", "collective", collective_name(tag->collective));
+    if (tag->pair)
+        field(out, ",", "pair", tag->pair);
+    if (trace->t.n_stages)
+        index_field(out, "stage", tag->stage, STAGE_NONE);
     index_field(out, "micro", tag->micro, OP_NONE);
+    if (tag->version)
+        field(out, ",", "version", tag->version);
     index_field(out, "bucket", tag->bucket, OP_NONE);
     index_field(out, "gang", tag->gang, OP_NONE);
     index_field(out, "coll", tag->coll, OP_NONE);

@@ -116,6 +116,24 @@ static void read_bucket(struct reader *r, GArray *rows, GArray *params)
     g_array_append_val(rows, row);
 }
 
+static void read_stage(struct reader *r, GArray *rows)
+{
+    struct json *j = r->j;
+    struct stage_row row = {.rank = OP_NONE};
+    json_object(j);
+    for (const char *key; (key = json_key(j));) {
+        if (!strcmp(key, "rank"))
+            row.rank = json_u32(j, 0, PLAN_RANKS_MAX - 1);
+        else if (!strcmp(key, "layer0"))
+            row.layer0 = json_u32(j, 0, LAYER_NONE - 1);
+        else if (!strcmp(key, "layer1"))
+            row.layer1 = json_u32(j, 0, LAYER_NONE - 1);
+        else
+            json_skip(j);
+    }
+    g_array_append_val(rows, row);
+}
+
 static void read_cost(struct reader *r, GArray *rows)
 {
     struct json *j = r->j;
@@ -266,6 +284,8 @@ static void read_table(struct reader *r, const char *key)
         t->params = read_rows(r, t->params, read_param, sizeof *t->params, &t->n_params);
     else if (!strcmp(key, "buckets"))
         read_buckets(r);
+    else if (!strcmp(key, "stages"))
+        t->stages = read_rows(r, t->stages, read_stage, sizeof *t->stages, &t->n_stages);
     else if (!strcmp(key, "costs"))
         trace->costs = read_rows(r, trace->costs, read_cost, sizeof *trace->costs, &trace->n_costs);
     else if (!strcmp(key, "labels"))
@@ -296,6 +316,10 @@ static void read_members(struct reader *r)
             trace->t.mode = text_or_null(r);
         else if (!strcmp(key, "model"))
             trace->t.model = text_or_null(r);
+        else if (!strcmp(key, "schedule"))
+            trace->t.schedule = text_or_null(r);
+        else if (!strcmp(key, "rounds"))
+            trace->t.n_rounds = json_u32(j, 0, OP_NONE - 1);
         else if (!strcmp(key, "ranks"))
             trace->t.n_ranks = json_u32(j, 0, PLAN_RANKS_MAX);
         else if (!strcmp(key, "steps"))
@@ -372,6 +396,18 @@ static void check_buckets(struct reader *r)
         t->bucket_params[i] = 0;
 }
 
+static void check_stages(struct reader *r)
+{
+    const struct tables *t = &r->trace->t;
+    if (t->n_stages >= STAGE_NONE)
+        json_fail(r->j, "there are %u stages", t->n_stages);
+    for (uint32_t i = 0; i < t->n_stages; i++)
+        if (t->stages[i].rank >= t->n_ranks || t->stages[i].layer0 >= t->stages[i].layer1 ||
+            t->stages[i].layer1 > t->n_layers)
+            json_fail(r->j, "stage %u is of rank %u and layers %u to %u; there are %u and %u", i,
+                      t->stages[i].rank, t->stages[i].layer0, t->stages[i].layer1, t->n_ranks, t->n_layers);
+}
+
 static void *take_list(struct reader *r, GArray **list, uint32_t n, const char *what)
 {
     if (*list && (*list)->len != n)
@@ -421,6 +457,7 @@ static void check(struct reader *r)
     check_lanes(r);
     check_params(r);
     check_buckets(r);
+    check_stages(r);
     trace->loss = take_list(r, &r->loss, r->counts->steps, "loss");
     trace->weight_hash = take_list(r, &r->hashes, trace->t.n_ranks, "weight_hash");
     trace->memory_measured = take_list(r, &r->measured, trace->t.n_ranks, "memory_measured");

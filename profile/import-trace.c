@@ -63,6 +63,14 @@ static bool tag_member(struct events *e, const char *key, struct op_tag *tag)
         tag->chunk = short_index(j);
     else if (!strcmp(key, "hop"))
         tag->hop = short_index(j);
+    else if (!strcmp(key, "collective"))
+        tag->collective = read_name(j, collective_name, COLLECTIVES);
+    else if (!strcmp(key, "pair"))
+        tag->pair = (uint8_t)json_u32(j, 0, PAIR_SECOND);
+    else if (!strcmp(key, "stage"))
+        tag->stage = (uint16_t)index_below(j, t->n_stages);
+    else if (!strcmp(key, "version"))
+        tag->version = json_u32(j, 0, OP_NONE - 1);
     else if (!strcmp(key, "micro"))
         tag->micro = json_u32(j, 0, OP_NONE - 1);
     else if (!strcmp(key, "bucket"))
@@ -138,6 +146,7 @@ static void read_event(struct events *e, struct event *event)
                                           .layer1 = LAYER_NONE,
                                           .chunk = LAYER_NONE,
                                           .hop = LAYER_NONE,
+                                          .stage = STAGE_NONE,
                                           .micro = OP_NONE,
                                           .bucket = OP_NONE,
                                           .gang = OP_NONE,

@@ -5,8 +5,8 @@
 #include "plan/cost.h"
 #include "sim/cluster.h"
 
-/* Unit costs, "F=1,B=1,W=1,C=0": forward, input gradient, weight gradient of one micro-batch on a whole rank, latency of
- * a hop; a full backward is B+W; one unit is 1 ms.  An op costs its share; a collective's hop C; all else nothing.
+/* Unit costs, "F=1,B=1,W=1,C=0,FB=3": forward, input gradient, weight gradient of one micro-batch on a whole rank, latency of
+ * a hop, forward beside backward (FB; default the sum); a full backward is B+W; one unit is 1 ms.  An op costs its share; a collective's hop C; all else nothing.
  * The specification is the text after "unit:"; missing letters keep these defaults.
  * A whole all-reduce of n costs the ring's 2(n-1) hops, a whole broadcast the binomial tree's ceil(log2 n). */
 struct cost_model *cost_unit_new(const char *spec, GError **);

@@ -6,18 +6,24 @@
 #include "plan/plan.h"
 
 #define NS_PER_UNIT 1e6
-#define LETTERS     "FBWC"
-#define LEGAL       "write unit:F=1,B=1,W=1,C=0, each letter at most once, each number 0 or more"
+#define LEGAL       "write unit:F=1,B=1,W=1,C=0, maybe FB=3, each at most once, each number 0 or more"
+
+/* Forward, input gradient, weight gradient, latency of a hop, a pair of forward and backward. */
+enum letter { LETTER_F, LETTER_B, LETTER_W, LETTER_C, LETTER_FB, LETTERS };
+static const char *const letters[LETTERS] = {"F", "B", "W", "C", "FB"};
 
 struct cost_unit {
     struct cost_model model; /* first */
-    double units[sizeof LETTERS - 1];
-    char name[128];
+    double units[LETTERS];
+    bool given[LETTERS];
+    char name[160];
 };
 
-static double unit(const struct cost_unit *u, char letter)
+/* What the parts of a pair take of it, by what they take alone. */
+static double paired(const struct cost_unit *u, const struct cost_key *key)
 {
-    return u->units[strchr(LETTERS, letter) - LETTERS];
+    const double sum = u->units[LETTER_F] + u->units[LETTER_B] + u->units[LETTER_W];
+    return key->paired && u->given[LETTER_FB] && sum > 0 ? u->units[LETTER_FB] / sum : 1;
 }
 
 static bool unit_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
@@ -28,23 +34,36 @@ static bool unit_price(const struct cost_model *model, const struct cost_key *ke
     bool hop = op_lane_class(key->kind) == LANE_COMM;
     switch (key->kind) {
     case OP_FWD:
-        units = key->share * unit(u, 'F');
+    case OP_RECOMPUTE:
+        units = key->share * u->units[LETTER_F] * paired(u, key);
         break;
     case OP_BWD:
-        units = key->share * (unit(u, 'B') + unit(u, 'W'));
+        units = key->share * (u->units[LETTER_B] + u->units[LETTER_W]) * paired(u, key);
+        break;
+    case OP_BWD_INPUT:
+        units = key->share * u->units[LETTER_B] * paired(u, key);
+        break;
+    case OP_BWD_WEIGHT:
+        units = key->share * u->units[LETTER_W] * paired(u, key);
         break;
     case OP_EXCHANGE:
     case OP_EXCHANGE_ADD:
     case OP_SEND:
     case OP_RECV:
     case OP_RECV_ADD:
-        units = unit(u, 'C');
+        units = u->units[LETTER_C];
         break;
     case OP_BROADCAST:
-        units = cost_rounds(key->members) * unit(u, 'C');
+    case OP_REDUCE:
+        units = cost_rounds(key->members) * u->units[LETTER_C];
+        break;
+    case OP_SCATTER: /* one piece after another */
+    case OP_GATHER:
+    case OP_ALLGATHER:
+        units = (MAX(key->members, 1) - 1) * u->units[LETTER_C];
         break;
     case OP_ALLREDUCE: /* the ring's hops */
-        units = 2.0 * (MAX(key->members, 1) - 1) * unit(u, 'C');
+        units = 2.0 * (MAX(key->members, 1) - 1) * u->units[LETTER_C];
         break;
     }
     out->alone_ns = cost_round_ns(key, units * NS_PER_UNIT, error);
@@ -58,27 +77,35 @@ static bool parse_number(const char *text, size_t length, double *out)
     return !has_sign && decimal_double(text, text + length, out);
 }
 
-static bool parse_term(struct cost_unit *u, const char *term, size_t length, bool *seen, GError **error)
+static unsigned find_letter(const char *term, size_t length)
 {
-    const char *letter = length ? strchr(LETTERS, *term) : NULL;
+    unsigned letter = 0;
+    while (letter < LETTERS && (strncmp(term, letters[letter], length) || strlen(letters[letter]) != length))
+        letter++;
+    return letter;
+}
+
+static bool parse_term(struct cost_unit *u, const char *term, size_t length, GError **error)
+{
+    const char *sign = memchr(term, '=', length);
+    const unsigned letter = sign ? find_letter(term, (size_t)(sign - term)) : LETTERS;
     double number;
-    if (!letter || length < 2 || term[1] != '=' || seen[letter - LETTERS] ||
-        !parse_number(term + 2, length - 2, &number)) {
+    if (letter == LETTERS || u->given[letter] ||
+        !parse_number(sign + 1, length - (size_t)(sign + 1 - term), &number)) {
         g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT, "cost unit: cannot take \"%.*s\"; " LEGAL,
                     (int)MIN(length, 60), term);
         return false;
     }
-    seen[letter - LETTERS] = true;
-    u->units[letter - LETTERS] = number;
+    u->given[letter] = true;
+    u->units[letter] = number;
     return true;
 }
 
 static bool parse_spec(struct cost_unit *u, const char *spec, GError **error)
 {
-    bool seen[sizeof LETTERS - 1] = {false};
     for (const char *at = spec; *spec;) {
         size_t length = strcspn(at, ",");
-        if (!parse_term(u, at, length, seen, error))
+        if (!parse_term(u, at, length, error))
             return false;
         if (at[length] == '\0')
             break;
@@ -87,14 +114,15 @@ static bool parse_spec(struct cost_unit *u, const char *spec, GError **error)
     return true;
 }
 
+/* A pair that nobody gave is the sum, and not named. */
 static void name_canonically(struct cost_unit *u)
 {
     size_t used = g_strlcpy(u->name, "unit:", sizeof u->name);
-    for (size_t i = 0; i < G_N_ELEMENTS(u->units); i++) {
+    for (unsigned i = 0; i < LETTERS && (i != LETTER_FB || u->given[i]); i++) {
         char number[G_ASCII_DTOSTR_BUF_SIZE];
         g_ascii_formatd(number, sizeof number, "%.12g", u->units[i]);
         used +=
-            g_snprintf(u->name + used, sizeof u->name - used, "%s%c=%s", i ? "," : "", LETTERS[i], number);
+            g_snprintf(u->name + used, sizeof u->name - used, "%s%s=%s", i ? "," : "", letters[i], number);
     }
     u->model.name = u->name;
 }
@@ -102,7 +130,7 @@ static void name_canonically(struct cost_unit *u)
 struct cost_model *cost_unit_new(const char *spec, GError **error)
 {
     struct cost_unit *u = g_new(struct cost_unit, 1);
-    *u = (struct cost_unit){.model = {.price = unit_price}, .units = {1, 1, 1, 0}};
+    *u = (struct cost_unit){.model = {.price = unit_price}, .units = {1, 1, 1, 0, 0}};
     if (!parse_spec(u, spec, error)) {
         g_free(u);
         return NULL;

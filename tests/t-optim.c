@@ -154,7 +154,7 @@ static void fill_weights(const struct training *t)
 
 static void fill_input(const struct training *t, uint32_t op, uint32_t step, int32_t *token)
 {
-    const struct samples s = compute_samples(&t->plan, op);
+    const struct samples s = plan_samples(&t->plan, op);
     const uint32_t seq = t->model->dims.seq, n = s.n * seq;
     for (uint32_t i = 0; i < n; i++) {
         token[i] = (int32_t)((s.first * seq + i + 3 * step) * 7 % 11);

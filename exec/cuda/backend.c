@@ -100,10 +100,7 @@ static struct cuda *create(const struct run *run)
 
 static bool open_text(struct cuda *c, GError **error)
 {
-    uint32_t batch = 0;
-    for (uint32_t i = 0; i < c->plan->t.n_ranks; i++)
-        batch += c->plan->rank_rows[i];
-    c->text = c->run->data ? text_open(c->run->data, c->run->model, batch, error) : NULL;
+    c->text = c->run->data ? text_open(c->run->data, c->run->model, plan_batch(c->plan), error) : NULL;
     return c->text || !c->run->data;
 }
 

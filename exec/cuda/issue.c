@@ -13,13 +13,14 @@ static bool input(struct cuda *c, uint32_t id, uint32_t step, cudaStream_t strea
 {
     const struct op *op = &c->plan->ops[id];
     const uint32_t data_step = run_data_step(c->run, step);
-    const struct samples s = compute_samples(c->plan, id);
+    const struct samples s = plan_samples(c->plan, id);
+    const uint32_t at = compute_data_step(c->plan, id, data_step);
     const uint64_t bytes = c->plan->values[c->plan->accesses[op->first_access].value].bytes;
     void *pinned = c->ops[id].pinned[step % PINNED_SLOTS];
     if (c->text)
-        text_fill(c->text, c->run->seed, data_step, s.first, s.n, pinned);
+        text_fill(c->text, c->run->seed, at, s.first, s.n, pinned);
     else
-        data_fill(c->run->model, c->run->seed, data_step, s.first, s.n, pinned);
+        data_fill(c->run->model, c->run->seed, at, s.first, s.n, pinned);
     return !bytes ||
            cuda_ok(c,
                    cudaMemcpyAsync(c->mem[op->first_access], pinned, bytes, cudaMemcpyHostToDevice, stream),
