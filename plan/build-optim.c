@@ -42,17 +42,22 @@ static uint64_t bytes_of(const struct build *b, struct params params)
     return bytes;
 }
 
+uint32_t build_norm_cost(struct build *b, uint64_t bytes, uint32_t n_params)
+{
+    struct cost_key key = {.bytes = bytes,
+                           .flops = 2 * (bytes / dtype_bytes(b->shape->model->dtype)),
+                           .kernels = n_params + 1,
+                           .members = 1,
+                           .kind = OP_NORM};
+    return plan_add_cost(b->plan, &key);
+}
+
 uint32_t build_norm(struct build *b, const struct build_rank *r, struct build_gradients g)
 {
     struct params params = params_of(b, g, OP_NONE);
     struct op_tag tag = tag_of(b, OP_NORM, params);
     uint64_t bytes = bytes_of(b, params);
-    struct cost_key key = {.bytes = bytes,
-                           .flops = 2 * (bytes / dtype_bytes(b->shape->model->dtype)),
-                           .kernels = params.n + 1,
-                           .members = 1,
-                           .kind = OP_NORM};
-    uint32_t op = plan_add_op(b->plan, r->compute, &tag, plan_add_cost(b->plan, &key));
+    uint32_t op = plan_add_op(b->plan, r->compute, &tag, build_norm_cost(b, bytes, params.n));
     plan_access(b->plan, r->norm, ACCESS_WRITE);
     for (uint32_t i = 0; g.step && i < params.n; i++)
         plan_access(b->plan, g.first + g.step * params.ids[i], ACCESS_READ);
@@ -71,14 +76,13 @@ static const struct {
     [OPTIMIZER_ADAM] = {7, 12},
 };
 
-static uint32_t optimizer_cost(struct build *b, struct params params)
+uint32_t build_optimizer_cost(struct build *b, uint64_t bytes, uint32_t n_params)
 {
     unsigned optimizer = b->shape->optimizer;
-    uint64_t bytes = bytes_of(b, params);
     struct cost_key key = {.shape = optimizer_name(optimizer),
                            .bytes = work[optimizer].traffic * bytes,
                            .flops = work[optimizer].flops * (bytes / dtype_bytes(b->shape->model->dtype)),
-                           .kernels = params.n,
+                           .kernels = n_params,
                            .members = 1,
                            .kind = OP_OPTIM};
     return plan_add_cost(b->plan, &key);
@@ -108,7 +112,8 @@ uint32_t build_optimizer(struct build *b, const struct build_rank *r, struct bui
     struct params params = params_of(b, g, bucket);
     struct op_tag tag = tag_of(b, OP_OPTIM, params);
     tag.bucket = bucket;
-    uint32_t op = plan_add_op(b->plan, r->compute, &tag, optimizer_cost(b, params));
+    uint32_t op =
+        plan_add_op(b->plan, r->compute, &tag, build_optimizer_cost(b, bytes_of(b, params), params.n));
     for (uint32_t i = 0; g.step && i < params.n; i++)
         update(b, r, LAYER_NONE, params.ids[i], g.first + g.step * params.ids[i]);
     for (uint32_t i = 0; !g.step && i < b->plan->t.n_layers; i++)

@@ -24,23 +24,23 @@ static uint32_t most_samples(const struct model *model)
     return low;
 }
 
+static bool refuse(char *what, GError **error)
+{
+    if (!what)
+        return true;
+    g_set_error_literal(error, PLAN_ERROR, PLAN_ERROR_INPUT, what);
+    g_free(what);
+    return false;
+}
+
 bool build_check(const struct shape *shape, GError **error)
 {
-    g_autofree char *what = NULL;
+    char *what = NULL;
     if (shape->ranks < 1 || shape->ranks > PLAN_RANKS_MAX)
         what = g_strdup_printf("--ranks %u is out of range, give 1 to %u", shape->ranks, PLAN_RANKS_MAX);
     else if (shape->devices > PLAN_RANKS_MAX)
         what = g_strdup_printf("%u devices are out of range, give 1 to %u, or 0 for one a rank",
                                shape->devices, PLAN_RANKS_MAX);
-    else if (shape->batch < shape->ranks)
-        what = g_strdup_printf("--batch %u is less than a sample a rank, give at least %u or fewer --ranks",
-                               shape->batch, shape->ranks);
-    else if (!model_fits(shape->model, chunk_size(shape->batch, shape->ranks, 0)))
-        what = g_strdup_printf("--batch %u is too large for model %s, give at most %u a rank", shape->batch,
-                               shape->model->name, most_samples(shape->model));
-    else if (n_micro(shape) > chunk_size(shape->batch, shape->ranks, 0))
-        what = g_strdup_printf("--accumulate %u is more than the samples of a rank, give 1 to %u",
-                               shape->accumulate, chunk_size(shape->batch, shape->ranks, 0));
     else if (shape->optimizer >= OPTIMIZERS)
         what = g_strdup_printf("--optimizer is unknown, give %s or %s", optimizer_name(OPTIMIZER_SGD),
                                optimizer_name(OPTIMIZER_ADAM));
@@ -52,10 +52,24 @@ bool build_check(const struct shape *shape, GError **error)
             g_strdup_printf("--allreduce is unknown, give %s, %s, %s or %s", allreduce_name(ALLREDUCE_RING),
                             allreduce_name(ALLREDUCE_TREE), allreduce_name(ALLREDUCE_REDUCE_BROADCAST),
                             allreduce_name(ALLREDUCE_ALL_TO_ALL));
-    if (!what)
-        return true;
-    g_set_error_literal(error, PLAN_ERROR, PLAN_ERROR_INPUT, what);
-    return false;
+    return refuse(what, error);
+}
+
+bool build_check_divided(const struct shape *shape, GError **error)
+{
+    char *what = NULL;
+    if (!build_check(shape, error))
+        return false;
+    if (shape->batch < shape->ranks)
+        what = g_strdup_printf("--batch %u is less than a sample a rank, give at least %u or fewer --ranks",
+                               shape->batch, shape->ranks);
+    else if (!model_fits(shape->model, chunk_size(shape->batch, shape->ranks, 0)))
+        what = g_strdup_printf("--batch %u is too large for model %s, give at most %u a rank", shape->batch,
+                               shape->model->name, most_samples(shape->model));
+    else if (n_micro(shape) > chunk_size(shape->batch, shape->ranks, 0))
+        what = g_strdup_printf("--accumulate %u is more than the samples of a rank, give 1 to %u",
+                               shape->accumulate, chunk_size(shape->batch, shape->ranks, 0));
+    return refuse(what, error);
 }
 
 static void fill_tables(const struct shape *shape, const char *mode, struct tables *t)
@@ -80,6 +94,7 @@ static void fill_tables(const struct shape *shape, const char *mode, struct tabl
     }
 }
 
+/* Ranks divide the samples. */
 static void fill_rows(const struct shape *shape, struct plan *plan)
 {
     uint32_t k = plan->n_micro = n_micro(shape);
@@ -110,6 +125,11 @@ uint16_t build_nodes(const struct shape *shape)
     return (uint16_t)(node_of(shape, devices - 1) + 1);
 }
 
+uint32_t build_node(const struct shape *shape, uint32_t rank)
+{
+    return node_of(shape, device_of(shape, rank));
+}
+
 uint32_t build_lane(struct build *b, const char *name, uint32_t rank, enum lane_class cls)
 {
     uint32_t device = device_of(b->shape, rank);
@@ -132,7 +152,10 @@ void build_begin(struct build *b, const struct shape *shape, const char *mode, s
     plan->optimizer = shape->optimizer;
     plan->ini = tables_intern(&plan->t, model->ini);
     plan->override = model->override;
-    fill_rows(shape, plan);
+    if (shape->chunks)
+        pipeline_rows(shape, plan);
+    else
+        fill_rows(shape, plan);
 }
 
 void build_end(struct build *b)
@@ -140,12 +163,22 @@ void build_end(struct build *b)
     g_strfreev(b->layer_shapes);
 }
 
+static bool has_head_tied(const struct model *model, uint32_t layer)
+{
+    return model->dims.tied && model->layers[layer].kind == LAYER_HEAD;
+}
+
+uint32_t build_weight_layer(const struct model *model, uint32_t layer)
+{
+    return has_head_tied(model, layer) ? 0 : layer;
+}
+
 static uint64_t bytes_of(const struct build *b, uint64_t numel)
 {
     return numel * dtype_bytes(b->shape->model->dtype);
 }
 
-static uint64_t value_bytes(const struct build *b, enum value_class cls, uint32_t layer, uint32_t samples)
+uint64_t build_value_bytes(const struct build *b, enum value_class cls, uint32_t layer, uint32_t samples)
 {
     const struct model *model = b->shape->model;
     switch (cls) {
@@ -176,11 +209,11 @@ static uint8_t value_flags(enum value_class cls)
     }
 }
 
-static uint32_t add_value(struct build *b, const struct build_rank *r, enum value_class cls, uint32_t index,
-                          uint32_t micro, uint64_t bytes)
+uint32_t build_add_value(struct build *b, uint32_t rank, enum value_class cls, uint32_t index, uint32_t micro,
+                         uint64_t bytes)
 {
     struct value v = {.bytes = bytes,
-                      .rank = r->rank,
+                      .rank = rank,
                       .index = index,
                       .micro = micro,
                       .cls = (uint8_t)cls,
@@ -203,10 +236,11 @@ static void add_layers(struct build *b, struct build_rank *r)
     r->layer_values = (uint32_t)G_N_ELEMENTS(layer_values) - 2 + optimizer_moments[b->shape->optimizer];
     for (uint32_t i = 0; i < model->n_layers; i++) {
         for (uint32_t k = 0; k < r->layer_values; k++)
-            add_value(b, r, layer_values[k], i, 0, value_bytes(b, layer_values[k], i, samples));
+            build_add_value(b, r->rank, layer_values[k], i, 0,
+                            build_value_bytes(b, layer_values[k], i, samples));
         scratch = MAX(scratch, bytes_of(b, layer_scratch_numel(model, i, samples)));
     }
-    r->scratch = add_value(b, r, VALUE_SCRATCH, OP_NONE, 0, scratch);
+    r->scratch = build_add_value(b, r->rank, VALUE_SCRATCH, OP_NONE, 0, scratch);
 }
 
 struct build_rank build_rank(struct build *b, uint32_t rank)
@@ -217,12 +251,13 @@ struct build_rank build_rank(struct build *b, uint32_t rank)
     add_layers(b, &r);
     r.inputs = b->plan->n_values;
     for (uint32_t m = 0; m < b->plan->n_micro; m++)
-        add_value(b, &r, VALUE_INPUT, OP_NONE, m, model_input_bytes(b->shape->model, micro_rows(b, &r, m)));
+        build_add_value(b, r.rank, VALUE_INPUT, OP_NONE, m,
+                        model_input_bytes(b->shape->model, micro_rows(b, &r, m)));
     r.losses = b->plan->n_values;
     for (uint32_t m = 0; m < b->plan->n_micro; m++)
-        add_value(b, &r, VALUE_LOSS, OP_NONE, m, sizeof(double));
+        build_add_value(b, r.rank, VALUE_LOSS, OP_NONE, m, sizeof(double));
     if (b->shape->clip)
-        r.norm = add_value(b, &r, VALUE_NORM, OP_NONE, 0, 2 * sizeof(double));
+        r.norm = build_add_value(b, r.rank, VALUE_NORM, OP_NONE, 0, 2 * sizeof(double));
     return r;
 }
 
@@ -267,47 +302,76 @@ struct op_tag build_tag(enum op_kind kind)
     };
 }
 
-static bool has_head_tied(const struct model *model, uint32_t layer)
-{
-    return model->dims.tied && model->layers[layer].kind == LAYER_HEAD;
-}
-
 /* The memory that a layer's forward or backward reads and writes once each.  Of an embedding's tables forward
  * reads only the rows that it looks up. */
-static uint64_t traffic(const struct build *b, const struct build_micro *m, enum op_kind kind, uint32_t layer)
+static uint64_t traffic(const struct build *b, uint32_t samples, enum op_kind kind, uint32_t layer)
 {
     const struct model *model = b->shape->model;
     uint64_t x =
-        layer ? value_bytes(b, VALUE_ACT, layer - 1, m->samples) : model_input_bytes(model, m->samples);
-    uint64_t y = value_bytes(b, VALUE_ACT, layer, m->samples);
-    uint64_t weight = value_bytes(b, VALUE_WEIGHT, has_head_tied(model, layer) ? 0 : layer, m->samples);
+        layer ? build_value_bytes(b, VALUE_ACT, layer - 1, samples) : model_input_bytes(model, samples);
+    uint64_t y = build_value_bytes(b, VALUE_ACT, layer, samples);
+    uint64_t weight = build_value_bytes(b, VALUE_WEIGHT, has_head_tied(model, layer) ? 0 : layer, samples);
     uint64_t read = model->layers[layer].kind == LAYER_EMBEDDING ? MIN(weight, 3 * y) : weight;
-    uint64_t inner = value_bytes(b, VALUE_SAVED, layer, m->samples) +
-                     bytes_of(b, layer_scratch_numel(model, layer, m->samples));
+    uint64_t inner = build_value_bytes(b, VALUE_SAVED, layer, samples) +
+                     bytes_of(b, layer_scratch_numel(model, layer, samples));
     return kind == OP_FWD ? read + x + y + inner : read + x + y + inner + weight + (layer ? x : 0);
 }
 
-static uint32_t layer_cost(struct build *b, const struct build_micro *m, enum op_kind kind, uint32_t layer)
+uint32_t build_layer_cost(struct build *b, enum op_kind kind, uint32_t layer, uint32_t samples, double share,
+                          bool paired)
 {
     const struct model *model = b->shape->model;
-    uint64_t flops = kind == OP_FWD ? layer_forward_flops(model, layer, m->samples)
-                                    : layer_backward_flops(model, layer, m->samples);
-    double total = kind == OP_FWD ? m->forward_flops : m->backward_flops;
     struct cost_key key = {
         .shape = b->layer_shapes[layer],
-        .bytes = traffic(b, m, kind, layer),
-        .flops = flops,
-        .share = total > 0 ? (double)flops / total : 0,
-        .rows = m->samples * model->dims.seq,
+        .bytes = traffic(b, samples, kind, layer),
+        .flops = build_layer_flops(b, kind, layer, samples),
+        .share = share,
+        .rows = samples * model->dims.seq,
         .kernels =
             kind == OP_FWD ? layer_forward_kernels(model, layer) : layer_backward_kernels(model, layer),
         .members = 1,
         .kind = (uint8_t)kind,
+        .paired = paired,
     };
     if (kind == OP_FWD)
-        layer_forward_gemms(model, layer, m->samples, key.gemms);
+        layer_forward_gemms(model, layer, samples, key.gemms);
     else
-        layer_backward_gemms(model, layer, m->samples, key.gemms);
+        layer_backward_gemms(model, layer, samples, key.gemms);
+    return plan_add_cost(b->plan, &key);
+}
+
+uint64_t build_layer_flops(const struct build *b, enum op_kind kind, uint32_t layer, uint32_t samples)
+{
+    return kind == OP_FWD ? layer_forward_flops(b->shape->model, layer, samples)
+                          : layer_backward_flops(b->shape->model, layer, samples);
+}
+
+static uint32_t layer_cost(struct build *b, const struct build_micro *m, enum op_kind kind, uint32_t layer)
+{
+    double total = kind == OP_FWD ? m->forward_flops : m->backward_flops;
+    double flops = (double)build_layer_flops(b, kind, layer, m->samples);
+    return build_layer_cost(b, kind, layer, m->samples, total > 0 ? flops / total : 0, false);
+}
+
+uint32_t build_input_cost(struct build *b, uint32_t samples)
+{
+    struct cost_key key = {.bytes = model_input_bytes(b->shape->model, samples),
+                           .rows = samples * b->shape->model->dims.seq,
+                           .kernels = 1,
+                           .members = 1,
+                           .kind = OP_INPUT};
+    return plan_add_cost(b->plan, &key);
+}
+
+uint32_t build_loss_cost(struct build *b, uint32_t samples)
+{
+    uint32_t last = b->shape->model->n_layers - 1;
+    struct cost_key key = {.shape = b->layer_shapes[last],
+                           .bytes = 2 * build_value_bytes(b, VALUE_ACT, last, samples),
+                           .rows = samples * b->shape->model->dims.seq,
+                           .kernels = 2,
+                           .members = 1,
+                           .kind = OP_LOSS};
     return plan_add_cost(b->plan, &key);
 }
 
@@ -315,12 +379,7 @@ static void add_input(struct build *b, const struct build_rank *r, const struct 
 {
     struct op_tag tag = build_tag(OP_INPUT);
     tag.micro = m->micro;
-    struct cost_key key = {.bytes = model_input_bytes(b->shape->model, m->samples),
-                           .rows = m->samples * b->shape->model->dims.seq,
-                           .kernels = 1,
-                           .members = 1,
-                           .kind = OP_INPUT};
-    plan_add_op(b->plan, r->copy, &tag, plan_add_cost(b->plan, &key));
+    plan_add_op(b->plan, r->copy, &tag, build_input_cost(b, m->samples));
     plan_access(b->plan, r->inputs + m->micro, ACCESS_WRITE);
 }
 
@@ -330,13 +389,7 @@ static void add_loss(struct build *b, const struct build_rank *r, const struct b
     uint32_t last = b->shape->model->n_layers - 1;
     struct op_tag tag = build_tag(OP_LOSS);
     tag.micro = m->micro;
-    struct cost_key key = {.shape = b->layer_shapes[last],
-                           .bytes = 2 * value_bytes(b, VALUE_ACT, last, m->samples),
-                           .rows = m->samples * b->shape->model->dims.seq,
-                           .kernels = 2,
-                           .members = 1,
-                           .kind = OP_LOSS};
-    plan_add_op(b->plan, r->compute, &tag, plan_add_cost(b->plan, &key));
+    plan_add_op(b->plan, r->compute, &tag, build_loss_cost(b, m->samples));
     plan_dep(b->plan, input_op);
     plan_access(b->plan, build_value(r, VALUE_ACT, last), ACCESS_READ);
     plan_access(b->plan, r->inputs + m->micro, ACCESS_READ);

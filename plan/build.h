@@ -33,15 +33,20 @@ struct build_gradients {
     uint32_t first, step;
 };
 
-/* What any mode refuses: sizes out of range, samples that do not fit. */
+/* What any mode refuses; and what those refuse whose ranks divide the samples. */
 bool build_check(const struct shape *, GError **);
+bool build_check_divided(const struct shape *, GError **);
 
+/* The rows of a plan whose ranks all have all samples, in micro-batches: of a shape that has chunks.
+ * mode-pipeline.c */
+void pipeline_rows(const struct shape *, struct plan *);
 void build_begin(struct build *, const struct shape *, const char *mode,
                  struct plan *); /* fills the tables */
 void build_end(struct build *);
 
 /* Ranks take the devices in turn, devices fill nodes one after another. */
 uint32_t build_lane(struct build *, const char *name, uint32_t rank, enum lane_class);
+uint32_t build_node(const struct shape *, uint32_t rank);
 uint16_t build_nodes(const struct shape *); /* that the ranks sit on */
 
 struct build_rank build_rank(struct build *, uint32_t rank);
@@ -51,6 +56,22 @@ struct build_micro build_micro(const struct build *, const struct build_rank *, 
 uint32_t build_value(const struct build_rank *, enum value_class, uint32_t layer);
 /* A new view: the part of parameter `param` of a value of its layer that is laid out as the weights. */
 uint32_t build_param(struct build *, const struct build_rank *, enum value_class, uint32_t param);
+
+/* What a value of a class that a layer has one of takes for so many samples. */
+uint64_t build_value_bytes(const struct build *, enum value_class, uint32_t layer, uint32_t samples);
+/* A root with the flags of its class. */
+uint32_t build_add_value(struct build *, uint32_t rank, enum value_class, uint32_t index, uint32_t micro,
+                         uint64_t bytes);
+
+/* Of one layer's FWD, RECOMPUTE or BWDs.  share: see struct cost_key. */
+uint64_t build_layer_flops(const struct build *, enum op_kind, uint32_t layer, uint32_t samples);
+uint32_t build_layer_cost(struct build *, enum op_kind, uint32_t layer, uint32_t samples, double share,
+                          bool paired);
+
+uint32_t build_input_cost(struct build *, uint32_t samples);
+uint32_t build_loss_cost(struct build *, uint32_t samples);
+/* The layer whose weights a layer uses: a tied head has the embedding's, layer 0. */
+uint32_t build_weight_layer(const struct model *, uint32_t layer);
 
 /* A tag that says nothing but the kind. */
 struct op_tag build_tag(enum op_kind);
@@ -63,6 +84,9 @@ void build_backward(struct build *, const struct build_rank *, const struct buil
 /* build-optim.c.  With step 0 the parameters are taken layer by layer, else in the order of the buckets:
  * those of `bucket`, or all for OP_NONE.  The norm is of all gradients. */
 uint32_t build_norm(struct build *, const struct build_rank *, struct build_gradients);
+/* Of a step on so many parameters of so many bytes together. */
+uint32_t build_optimizer_cost(struct build *, uint64_t bytes, uint32_t n_params);
+uint32_t build_norm_cost(struct build *, uint64_t bytes, uint32_t n_params);
 uint32_t build_optimizer(struct build *, const struct build_rank *, struct build_gradients, uint32_t bucket);
 
 #endif

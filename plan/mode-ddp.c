@@ -39,7 +39,7 @@ static bool check_count(const struct shape *shape, GError **error)
 
 static bool check(const struct shape *shape, GError **error)
 {
-    if (!build_check(shape, error))
+    if (!build_check_divided(shape, error))
         return false;
     if (shape->bucket_bytes > BUCKET_MAX || shape->first_bucket_bytes > BUCKET_MAX) {
         g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT, "%s is out of range, give 0 to %u",

@@ -8,7 +8,7 @@ static bool check(const struct shape *shape, GError **error)
                     "--ranks %u, but mode single runs on one, give --ranks 1 or --mode ddp", shape->ranks);
         return false;
     }
-    return build_check(shape, error);
+    return build_check_divided(shape, error);
 }
 
 static void build(const struct shape *shape, struct plan *plan)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const struct mode *const modes[] = {&mode_single, &mode_ddp, NULL};
+const struct mode *const modes[] = {&mode_single, &mode_ddp, &mode_pipeline, NULL};
 
 const struct mode *mode_find(const char *name)
 {
@@ -42,7 +42,7 @@ bool plan_make(const struct mode *mode, const struct shape *shape, struct plan *
         return false;
     plan_init(plan);
     mode->build(shape, plan);
-    if (shape->algo != ALLREDUCE_WHOLE) {
+    if (shape->algo != ALLREDUCE_WHOLE && plan->n_colls) {
         struct plan lowered;
         bool ok = plan_lower_allreduce(plan, shape->algo, dtype_bytes(shape->model->dtype), &lowered, error);
         plan_release(plan);

@@ -89,8 +89,8 @@ struct gang {
  *           scratch; of the first layer, without pending, all of its backward
  *   PACK    (read grad view, write bucket view) for each parameter, in bucket order
  *   UNPACK  (read bucket view, write grad view) for each parameter, in bucket order
- *   NORM    write norm, then read grad for each piece; where the gradients are on several ranks, update one double of
- *           norms, which is set to the sum of the squares, instead of write norm
+ *   NORM    write norm, then read grad for each piece; where the gradients are on several ranks, write one double
+ *           of norms, the sum of the squares, instead
  *   CLIP    write norm, read norms
  *   TOTAL   read norms (the losses of all ranks), write loss
  *   STASH   (read weight, write weight of a version) for each piece

@@ -33,7 +33,8 @@ struct actions {
 
 void actions_init(struct actions *, uint32_t ranks, uint32_t stages, uint32_t micro);
 void actions_release(struct actions *);
-/* Appends to the rank that is being filled; ranks are filled in order, actions_next_rank ends one. */
+/* Ranks are filled in order, each between begin and next. */
+void actions_begin_rank(struct actions *);
 void actions_add(struct actions *, enum action_kind, uint32_t stage, uint32_t micro);
 void actions_add_pair(struct actions *, enum action_kind, uint32_t stage, uint32_t micro,
                       enum action_kind then, uint32_t then_stage, uint32_t then_micro);
@@ -64,6 +65,13 @@ const struct schedule *schedule_find(const char *name); /* NULL if there is none
 bool schedule_check(const struct schedule *, const struct pipe *, GError **);
 /* Of a legal size. */
 void schedule_order(const struct schedule *, const struct pipe *, struct actions *);
+
+/* For checks.  At least so many micro-batches, else `what` is the rule. */
+bool schedule_needs_micro(const struct pipe *, uint32_t least, const char *what, GError **);
+/* Interleaved stages take turns in rounds of g = m / max(1, m div P) micro-batches, which must divide m:
+ * PyTorch's rule. */
+uint32_t schedule_round(const struct pipe *);
+bool schedule_check_rounds(const struct pipe *, GError **);
 
 /* Each (stage, micro-batch) once F and once B or once I and W, on the stage's rank, no micro-batch or stage
  * left out; and run in this order, with messages between them, no rank waits for ever.  The error names the

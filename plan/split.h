@@ -12,9 +12,11 @@
  * 1 blocks each, embedding first, head last: PyTorch's pipeline tutorial bytes     the largest stage, by
  * bytes of parameters, is as small as it can be balanced  the same by layer_ns, or by FLOPs
  */
+struct units; /* blocks, or layers: split.c */
 struct split_rule {
     const char *name, *summary;
-    bool (*split)(const struct shape *, uint32_t n_stages, uint32_t *first, GError **);
+    bool (*split)(const struct shape *, const struct units *, uint32_t n_stages,
+                  uint32_t *first); /* false: not so */
 };
 
 extern const struct split_rule *const split_rules[]; /* ends with NULL; the first is the default */

@@ -1,0 +1,424 @@
+/* Pipelines: the layers are divided into stages on the ranks, the mini-batch into micro-batches that go
+ * through them, forward and backward, in the order of a schedule. */
+#include <string.h>
+
+#include "plan/pipeline.h"
+#include "plan/split.h"
+
+#define OPS_MAX    (1u << 26)
+#define STAGES_MAX 4096
+
+/* --- sizes */
+
+uint32_t pipeline_micro(const struct shape *shape)
+{
+    const uint32_t size = chunk_size(shape->batch, shape->chunks, 0);
+    return (shape->batch + size - 1) / size;
+}
+
+static uint32_t n_rounds(const struct shape *shape)
+{
+    return MAX(shape->rounds, 1);
+}
+
+static bool is_asynchronous(const struct shape *shape)
+{
+    return !shape->actions && shape->schedule->asynchronous;
+}
+
+static struct pipe pipe_of(const struct shape *shape)
+{
+    return (struct pipe){shape->ranks, MAX(shape->stages_per_rank, 1), pipeline_micro(shape)};
+}
+
+static uint32_t n_stages(const struct shape *shape)
+{
+    const struct pipe pipe = pipe_of(shape);
+    return shape->actions ? shape->actions->n_stages : pipe.ranks * pipe.per_rank;
+}
+
+/* A mini-batch each where there is no flush, else a part of the step's. */
+void pipeline_rows(const struct shape *shape, struct plan *plan)
+{
+    const uint32_t a_round = pipeline_micro(shape), n = plan->n_micro = a_round * n_rounds(shape);
+    const double share = 1.0 / (is_asynchronous(shape) ? n : n_rounds(shape));
+    plan->batch = shape->batch;
+    plan->t.n_rounds = n_rounds(shape);
+    plan->n_updates = is_asynchronous(shape) ? n : n_rounds(shape);
+    plan->rank_share = g_new(double, shape->ranks);
+    plan->rank_first = g_new0(uint32_t, shape->ranks);
+    plan->rank_rows = g_new(uint32_t, shape->ranks);
+    plan->micro_rows = g_new(uint32_t, (gsize)shape->ranks * n);
+    plan->micro_weight = g_new(double, (gsize)shape->ranks *n);
+    for (uint32_t r = 0; r < shape->ranks; r++) {
+        plan->rank_share[r] = share;
+        plan->rank_rows[r] = shape->batch;
+        for (uint32_t m = 0; m < n; m++) {
+            const uint32_t rows = chunk_size(shape->batch, a_round, m % a_round);
+            plan->micro_rows[(gsize)r * n + m] = rows;
+            plan->micro_weight[(gsize)r * n + m] = is_asynchronous(shape) ? 1 : (double)rows / shape->batch;
+        }
+    }
+}
+
+/* --- what is refused */
+
+static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static bool refuse(GError **error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error_literal(error, PLAN_ERROR, PLAN_ERROR_INPUT, text);
+    return false;
+}
+
+static bool check_sizes(const struct shape *shape, GError **error)
+{
+    if (shape->batch < 1 || shape->chunks < 1)
+        return refuse(error, "--batch %u in --chunks %u: give at least 1 of each", shape->batch,
+                      shape->chunks);
+    if (!model_fits(shape->model, shape->batch))
+        return refuse(error, "--batch %u is too large for model %s", shape->batch, shape->model->name);
+    if (shape->batch < shape->chunks)
+        return refuse(error, "--chunks %u is more than the samples of --batch %u, give 1 to %u",
+                      shape->chunks, shape->batch, shape->batch);
+    if (MAX(shape->stages_per_rank, 1) > STAGES_MAX / shape->ranks)
+        return refuse(error, "%u ranks with --stages-per-rank %u are more than %u stages", shape->ranks,
+                      shape->stages_per_rank, STAGES_MAX);
+    return true;
+}
+
+static bool check_actions(const struct shape *shape, GError **error)
+{
+    const struct actions *a = shape->actions;
+    if (a->n_ranks != shape->ranks)
+        return refuse(error, "the schedule is of %u ranks, give --ranks %u", a->n_ranks, a->n_ranks);
+    if (a->n_micro != pipeline_micro(shape))
+        return refuse(error,
+                      "the schedule is of %u micro-batches, but --batch %u in --chunks %u makes %u, "
+                      "give --chunks %u and a multiple of it as --batch",
+                      a->n_micro, shape->batch, shape->chunks, pipeline_micro(shape), a->n_micro);
+    return actions_check(a, error);
+}
+
+/* Without a flush there is no moment at which all ranks have the gradients of the same micro-batches. */
+static bool check_asynchronous(const struct shape *shape, GError **error)
+{
+    const char *name = shape->schedule->name;
+    if (shape->clip)
+        return refuse(error,
+                      "--schedule %s cannot go with --clip-grad-norm: there is no norm over all ranks "
+                      "without a flush; leave it out, or give --schedule 1f1b",
+                      name);
+    if (shape->model->dims.tied && shape->ranks > 1)
+        return refuse(error,
+                      "--schedule %s cannot train model %s: its head shares the embedding's weights, "
+                      "whose versions differ on two ranks; give --schedule 1f1b",
+                      name, shape->model->name);
+    if (shape->stages_per_rank > 1)
+        return refuse(error, "--schedule %s has one stage a rank, give --stages-per-rank 1", name);
+    return true;
+}
+
+static bool check_schedule(const struct shape *shape, GError **error)
+{
+    const struct pipe pipe = pipe_of(shape);
+    if (shape->actions)
+        return check_actions(shape, error);
+    return schedule_check(shape->schedule, &pipe, error) &&
+           (!is_asynchronous(shape) || check_asynchronous(shape, error));
+}
+
+static bool check_count(const struct shape *shape, GError **error)
+{
+    const uint64_t micro = (uint64_t)pipeline_micro(shape) * n_rounds(shape),
+                   ops = micro * ((uint64_t)shape->model->n_layers * 3 + n_stages(shape) * 4 + 3);
+    if (ops <= OPS_MAX)
+        return true;
+    return refuse(error,
+                  "%" G_GUINT64_FORMAT
+                  " micro-batches through %u stages of %u layers would make up to %" G_GUINT64_FORMAT
+                  " operations and the most is %u, give fewer --chunks or --layers",
+                  micro, n_stages(shape), shape->model->n_layers, ops, OPS_MAX);
+}
+
+static bool check(const struct shape *shape, GError **error)
+{
+    if (!build_check(shape, error) || !check_sizes(shape, error) || !check_schedule(shape, error) ||
+        !check_count(shape, error))
+        return false;
+    g_autofree uint32_t *first = g_new(uint32_t, (gsize)n_stages(shape) + 1);
+    return split_layers(shape, n_stages(shape), first, error);
+}
+
+/* --- what all ranks share */
+
+static void fill_stages(struct pipeline *p)
+{
+    struct tables *t = &p->b->plan->t;
+    const uint32_t n = pipe_stages(p);
+    g_autofree uint32_t *count = g_new0(uint32_t, p->actions->n_ranks);
+    p->local = g_new(uint32_t, n);
+    t->n_stages = n;
+    t->stages = g_new(struct stage_row, n);
+    for (uint32_t s = 0; s < n; s++) {
+        p->local[s] = count[p->actions->rank[s]]++;
+        t->stages[s] = (struct stage_row){p->actions->rank[s], p->first_layer[s], p->first_layer[s + 1]};
+    }
+}
+
+static uint32_t add_gangs(struct plan *plan, uint32_t n)
+{
+    const uint32_t first = plan->n_gangs;
+    for (uint32_t i = 0; i < n; i++)
+        plan_add_gang(plan, 0);
+    return first;
+}
+
+static void fill_gangs(struct pipeline *p)
+{
+    struct plan *plan = p->b->plan;
+    const uint32_t n = pipe_stages(p), *rank = p->actions->rank;
+    p->gangs = g_new(uint32_t, (gsize)2 * n);
+    for (uint32_t i = 0; i < 2 * n; i++)
+        p->gangs[i] =
+            i / 2 + 1 < n && rank[i / 2] != rank[i / 2 + 1] ? add_gangs(plan, plan->n_micro) : OP_NONE;
+    plan->n_colls = pipe_collectives(p) * p->rounds;
+    p->comm_gangs = add_gangs(plan, plan->n_colls);
+}
+
+static void fill_caches(struct pipeline *p)
+{
+    const gsize costs = (gsize)OP_KINDS * p->b->shape->model->n_layers * 4,
+                flops = (gsize)OP_KINDS * pipe_stages(p) * 2;
+    p->costs = g_new(uint32_t, costs);
+    p->stage_flops = g_new(uint64_t, flops);
+    memset(p->costs, 0xff, costs * sizeof *p->costs);
+    memset(p->stage_flops, 0xff, flops * sizeof *p->stage_flops);
+}
+
+/* PyTorch's pipeline stops checkpointing at the chunks that were asked for, of which fewer may come out. */
+static uint32_t first_kept(const struct shape *shape, uint32_t micro)
+{
+    static const uint8_t kept[CHECKPOINTS] = {
+        [CHECKPOINT_NEVER] = 2, [CHECKPOINT_EXCEPT_LAST] = 1, [CHECKPOINT_ALWAYS] = 0};
+    return kept[shape->checkpoint] == 2 ? 0 : MIN(micro, shape->chunks - kept[shape->checkpoint]);
+}
+
+static void open_pipeline(struct pipeline *p, struct build *b, struct actions *own)
+{
+    const struct shape *shape = b->shape;
+    const struct pipe pipe = pipe_of(shape);
+    *p = (struct pipeline){.b = b, .rounds = n_rounds(shape), .micro = pipe.micro};
+    p->actions = shape->actions;
+    p->asynchronous = is_asynchronous(shape);
+    if (!shape->actions) {
+        schedule_order(shape->schedule, &pipe, own);
+        p->actions = own;
+    }
+    p->kept_from = first_kept(shape, pipe.micro);
+    p->first_layer = g_new(uint32_t, (gsize)pipe_stages(p) + 1);
+    split_layers(shape, pipe_stages(p), p->first_layer, NULL);
+    p->tied_apart = shape->model->dims.tied && p->actions->rank[0] != p->actions->rank[pipe_stages(p) - 1];
+    fill_stages(p);
+    fill_gangs(p);
+    fill_caches(p);
+}
+
+static void close_pipeline(struct pipeline *p)
+{
+    g_free(p->first_layer);
+    g_free(p->local);
+    g_free(p->gangs);
+    g_free(p->costs);
+    g_free(p->stage_flops);
+}
+
+/* --- a rank */
+
+static bool has_moment(const struct shape *shape, enum value_class cls)
+{
+    return cls == VALUE_MOMENT ? shape->optimizer != OPTIMIZER_SGD : shape->optimizer == OPTIMIZER_ADAM;
+}
+
+static void add_parameters(struct pipe_rank *r, uint32_t layer)
+{
+    struct build *b = r->p->b;
+    const struct {
+        enum value_class cls;
+        uint32_t *values;
+        bool there;
+    } classes[] = {{VALUE_WEIGHT, r->weight, true},
+                   {VALUE_GRAD, r->grad, true},
+                   {VALUE_MOMENT, r->moment, has_moment(b->shape, VALUE_MOMENT)},
+                   {VALUE_VARIANCE, r->variance, has_moment(b->shape, VALUE_VARIANCE)}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(classes); i++)
+        if (classes[i].there)
+            classes[i].values[layer] = build_add_value(b, r->rank, classes[i].cls, layer, 0,
+                                                       build_value_bytes(b, classes[i].cls, layer, 1));
+}
+
+/* The layers of the rank's stages, and a copy of the embedding where the head is tied to one on another rank.
+ */
+static void add_layers(struct pipe_rank *r)
+{
+    struct pipeline *p = r->p;
+    const struct model *model = p->b->shape->model;
+    uint64_t scratch = 0;
+    for (uint32_t i = 0; i < r->n_stages; i++)
+        for (uint32_t layer = p->first_layer[r->stages[i]]; layer < p->first_layer[r->stages[i] + 1];
+             layer++) {
+            const uint32_t owner = build_weight_layer(model, layer);
+            add_parameters(r, layer);
+            if (r->weight[owner] == OP_NONE)
+                add_parameters(r, owner);
+            if (owner != layer)
+                r->words = plan_add_view(p->b->plan, r->weight[owner], 0,
+                                         model->params[0].numel * dtype_bytes(model->dtype));
+            scratch = MAX(scratch, layer_scratch_numel(model, layer, pipe_samples(p, 0)));
+        }
+    r->scratch =
+        build_add_value(p->b, r->rank, VALUE_SCRATCH, OP_NONE, 0, scratch * dtype_bytes(model->dtype));
+}
+
+static void add_losses(struct pipe_rank *r)
+{
+    r->losses = r->p->b->plan->n_values;
+    if (r->stages[r->n_stages - 1] + 1 == pipe_stages(r->p))
+        for (uint32_t m = 0; m < r->p->b->plan->n_micro; m++)
+            build_add_value(r->p->b, r->rank, VALUE_LOSS, OP_NONE, m, sizeof(double));
+}
+
+/* Of a rank alone the norm; else the norms of all of them first, each a view. */
+static void add_norms(struct pipe_rank *r)
+{
+    struct build *b = r->p->b;
+    const uint32_t ranks = r->p->actions->n_ranks;
+    if (!b->shape->clip)
+        return;
+    r->norm = build_add_value(b, r->rank, VALUE_NORM, OP_NONE, 0, 2 * sizeof(double));
+    if (ranks == 1)
+        return;
+    r->norms = build_add_value(b, r->rank, VALUE_NORMS, OP_NONE, 0, ranks * sizeof(double));
+    for (uint32_t i = 0; i < ranks; i++)
+        plan_add_view(b->plan, r->norms, i * sizeof(double), sizeof(double));
+}
+
+static uint32_t *new_ids(gsize n)
+{
+    uint32_t *ids = g_new(uint32_t, n + 1);
+    memset(ids, 0xff, (n + 1) * sizeof *ids);
+    return ids;
+}
+
+static void fill_arrays(struct pipe_rank *r)
+{
+    const struct pipeline *p = r->p;
+    const gsize layers = p->b->shape->model->n_layers, slots = (gsize)r->n_stages * p->micro;
+    uint32_t **const by_layer[] = {&r->weight, &r->grad, &r->moment, &r->variance};
+    uint32_t **const by_slot[] = {&r->x, &r->acts, &r->dy, &r->deltas, &r->x_op, &r->dy_op, &r->version};
+    for (unsigned i = 0; i < G_N_ELEMENTS(by_layer); i++)
+        *by_layer[i] = new_ids(layers);
+    for (unsigned i = 0; i < G_N_ELEMENTS(by_slot); i++)
+        *by_slot[i] = new_ids(slots);
+    r->grad_begun = g_new0(bool, layers);
+    r->input = new_ids(p->micro);
+    r->input_op = new_ids(p->micro);
+    r->last_op = new_ids(r->n_list + 1);
+    r->stash = new_ids(p->b->plan->n_updates);
+    r->users = g_new0(uint32_t, p->b->plan->n_updates + 1);
+}
+
+static void find_stages(struct pipe_rank *r)
+{
+    const struct pipeline *p = r->p;
+    r->stages = g_new(uint32_t, pipe_stages(p));
+    for (uint32_t s = 0; s < pipe_stages(p); s++)
+        if (p->actions->rank[s] == r->rank)
+            r->stages[r->n_stages++] = s;
+}
+
+static bool reads_data(const struct pipe_rank *r)
+{
+    return r->stages[0] == 0 || r->stages[r->n_stages - 1] + 1 == pipe_stages(r->p);
+}
+
+static void open_rank(struct pipe_rank *r, struct pipeline *p, uint32_t rank)
+{
+    const struct actions *a = p->actions;
+    *r = (struct pipe_rank){.p = p,
+                            .rank = rank,
+                            .comm = OP_NONE,
+                            .copy = OP_NONE,
+                            .norm = OP_NONE,
+                            .norms = OP_NONE,
+                            .words = OP_NONE,
+                            .last = OP_NONE,
+                            .list = a->list + a->first[rank],
+                            .n_list = a->first[rank + 1] - a->first[rank]};
+    find_stages(r);
+    fill_arrays(r);
+    r->compute = build_lane(p->b, "compute", rank, LANE_COMPUTE);
+    if (reads_data(r))
+        r->copy = build_lane(p->b, "copy", rank, LANE_COPY);
+    add_layers(r);
+    add_losses(r);
+    add_norms(r);
+    pipe_open_channels(r);
+    if (pipe_collectives(p) && r->comm == OP_NONE)
+        r->comm = build_lane(p->b, "comm", rank, LANE_COMM);
+}
+
+static void close_rank(struct pipe_rank *r)
+{
+    uint32_t *const arrays[] = {r->stages, r->weight, r->grad,     r->moment,  r->variance, r->stash,
+                                r->users,  r->x,      r->acts,     r->dy,      r->deltas,   r->x_op,
+                                r->dy_op,  r->input,  r->input_op, r->version, r->last_op};
+    pipe_close_channels(r);
+    for (unsigned i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_free(arrays[i]);
+    g_free(r->grad_begun);
+}
+
+static void build_round(struct pipe_rank *r)
+{
+    for (uint32_t i = 0; i < r->p->micro; i++)
+        r->input[i] = OP_NONE;
+    for (uint32_t i = 0; i < r->n_inboxes; i++)
+        r->inboxes[i].next = 0;
+    for (uint32_t at = 0; at < r->n_list; at++)
+        pipe_action(r, at);
+    if (!r->p->asynchronous)
+        pipe_update(r);
+    r->last_op[r->n_list] = r->last;
+}
+
+static void build(const struct shape *shape, struct plan *plan)
+{
+    struct build b;
+    struct pipeline p;
+    struct actions own = {0};
+    build_begin(&b, shape, mode_pipeline.name, plan);
+    plan->t.schedule = tables_intern(&plan->t, shape->actions ? "file" : shape->schedule->name);
+    open_pipeline(&p, &b, &own);
+    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
+        struct pipe_rank r;
+        open_rank(&r, &p, rank);
+        for (r.round = 0; r.round < p.rounds; r.round++)
+            build_round(&r);
+        close_rank(&r);
+    }
+    close_pipeline(&p);
+    actions_release(&own);
+    build_end(&b);
+}
+
+const struct mode mode_pipeline = {
+    .name = "pipeline",
+    .summary = "layers in stages on the ranks, micro-batches through them by a schedule",
+    .check = check,
+    .build = build,
+};

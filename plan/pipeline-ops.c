@@ -1,0 +1,313 @@
+#include "plan/pipeline.h"
+
+/* One action of a rank. */
+struct work {
+    struct pipe_rank *r;
+    const struct action *action;
+    uint32_t slot, layer0, layer1, samples;
+    uint8_t pair;
+    uint32_t wait, also; /* ops of other lanes that the next op depends on; OP_NONE */
+};
+
+static struct work work_of(struct pipe_rank *r, uint32_t at)
+{
+    const struct action *a = &r->list[at];
+    const uint32_t *first = r->p->first_layer;
+    return (struct work){.r = r,
+                         .action = a,
+                         .slot = pipe_slot(r, a),
+                         .layer0 = first[a->stage],
+                         .layer1 = first[a->stage + 1],
+                         .samples = pipe_samples(r->p, a->micro),
+                         .pair = a->paired                          ? PAIR_FIRST
+                                 : at > 0 && r->list[at - 1].paired ? PAIR_SECOND
+                                                                    : PAIR_NONE,
+                         .wait = OP_NONE,
+                         .also = OP_NONE};
+}
+
+/* The layer's part of its stage, by FLOPs; of a stage that has none, by their number. */
+static double share_of(const struct work *w, enum op_kind kind, uint32_t layer)
+{
+    const struct pipeline *p = w->r->p;
+    const bool last = w->samples != pipe_samples(p, 0);
+    uint64_t *cached = &p->stage_flops[((gsize)kind * pipe_stages(p) + w->action->stage) * 2 + last];
+    uint32_t n = w->layer1 - MAX(w->layer0, kind == OP_BWD_INPUT ? 1 : 0);
+    if (*cached == UINT64_MAX) {
+        *cached = 0;
+        for (uint32_t i = w->layer1 - n; i < w->layer1; i++)
+            *cached += build_layer_flops(p->b, kind, i, w->samples);
+    }
+    const double part =
+        *cached ? (double)build_layer_flops(p->b, kind, layer, w->samples) / (double)*cached : 1.0 / n;
+    return part / w->r->n_stages;
+}
+
+static uint32_t cost_of(const struct work *w, enum op_kind kind, uint32_t layer)
+{
+    const struct pipeline *p = w->r->p;
+    const bool last = w->samples != pipe_samples(p, 0), paired = w->pair != PAIR_NONE;
+    uint32_t *cached =
+        &p->costs[(((gsize)kind * p->b->shape->model->n_layers + layer) * 2 + last) * 2 + paired];
+    if (*cached == OP_NONE)
+        *cached = build_layer_cost(p->b, kind, layer, w->samples, share_of(w, kind, layer), paired);
+    return *cached;
+}
+
+static struct op_tag tag_of(const struct work *w, enum op_kind kind)
+{
+    struct op_tag tag = build_tag(kind);
+    tag.stage = w->action->stage;
+    tag.micro = pipe_tag_micro(w->r, w->action->micro);
+    tag.version = w->r->version[w->slot];
+    tag.pair = w->pair;
+    return tag;
+}
+
+static void wait_once(struct work *w)
+{
+    const uint32_t waits[] = {w->wait, w->also};
+    for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++)
+        if (waits[i] != OP_NONE)
+            plan_dep(w->r->p->b->plan, waits[i]);
+    w->wait = w->also = OP_NONE;
+}
+
+static uint32_t value(const struct work *w, enum value_class cls, uint32_t layer)
+{
+    struct build *b = w->r->p->b;
+    return build_add_value(b, w->r->rank, cls, layer, pipe_tag_micro(w->r, w->action->micro),
+                           build_value_bytes(b, cls, layer, w->samples));
+}
+
+/* Tokens and targets, once a micro-batch, early enough for action `at`. */
+static uint32_t input_of(struct pipe_rank *r, uint32_t at)
+{
+    struct build *b = r->p->b;
+    const uint32_t micro = r->list[at].micro, samples = pipe_samples(r->p, micro), ahead = 4;
+    if (r->input[micro] != OP_NONE)
+        return r->input[micro];
+    const uint64_t bytes = model_input_bytes(b->shape->model, samples);
+    struct op_tag tag = build_tag(OP_INPUT);
+    tag.micro = pipe_tag_micro(r, micro);
+    tag.version = r->versions;
+    r->input[micro] = build_add_value(b, r->rank, VALUE_INPUT, OP_NONE, tag.micro, bytes);
+    r->input_op[micro] = plan_add_op(b->plan, r->copy, &tag, build_input_cost(b, samples));
+    if (at >= ahead)
+        plan_dep(b->plan, r->last_op[at - ahead]);
+    else if (r->round > 0)
+        plan_dep(b->plan, r->last_op[r->n_list]);
+    plan_access(b->plan, r->input[micro], ACCESS_WRITE);
+    return r->input[micro];
+}
+
+/* The weights that the micro-batch's forward used. */
+static uint32_t weight_of(const struct work *w, uint32_t layer)
+{
+    const struct pipe_rank *r = w->r;
+    const struct model *model = r->p->b->shape->model;
+    const uint32_t owner = build_weight_layer(model, layer);
+    uint32_t weights = r->weight[owner];
+    if (r->version[w->slot] != r->versions && r->p->asynchronous)
+        weights = r->stash[r->version[w->slot]] + layer - w->layer0;
+    return owner == layer ? weights : r->words;
+}
+
+static void add_layer(struct work *w, enum op_kind kind, uint32_t layer, uint32_t x)
+{
+    struct plan *plan = w->r->p->b->plan;
+    struct op_tag tag = tag_of(w, kind);
+    tag.layer0 = (uint16_t)layer;
+    tag.layer1 = (uint16_t)(layer + 1);
+    w->r->last = plan_add_op(plan, w->r->compute, &tag, cost_of(w, kind, layer));
+    wait_once(w);
+    plan_access(plan, weight_of(w, layer), ACCESS_READ);
+    plan_access(plan, x, ACCESS_READ);
+}
+
+static uint32_t input_at(const struct work *w, uint32_t layer)
+{
+    return layer == w->layer0 ? w->r->x[w->slot] : w->r->acts[w->slot] + 2 * (layer - 1 - w->layer0);
+}
+
+/* Where a layer's backward leaves the gradient by its input, and behind it, if it is split, what is pending.
+ */
+static uint32_t dx_of(const struct work *w, uint32_t layer)
+{
+    const uint32_t values = w->action->kind == ACTION_B ? 1 : 2;
+    return w->r->deltas[w->slot] + values * (layer - MAX(w->layer0, 1));
+}
+
+static uint32_t dy_of(const struct work *w, uint32_t layer)
+{
+    return layer + 1 == w->layer1 ? w->r->dy[w->slot] : dx_of(w, layer + 1);
+}
+
+static uint32_t saved_of(const struct work *w, uint32_t layer)
+{
+    return w->r->acts[w->slot] + 2 * (layer - w->layer0) + 1;
+}
+
+/* Forward of the stage's layers, first or again, into values of their own. */
+static void forward(struct work *w, enum op_kind kind)
+{
+    struct pipe_rank *r = w->r;
+    struct plan *plan = r->p->b->plan;
+    r->acts[w->slot] = plan->n_values;
+    for (uint32_t layer = w->layer0; layer < w->layer1; layer++) {
+        value(w, VALUE_ACT, layer);
+        value(w, VALUE_SAVED, layer);
+    }
+    for (uint32_t layer = w->layer0; layer < w->layer1; layer++) {
+        const uint32_t act = r->acts[w->slot] + 2 * (layer - w->layer0);
+        add_layer(w, kind, layer, input_at(w, layer));
+        plan_access(plan, act, ACCESS_WRITE);
+        plan_access(plan, act + 1, ACCESS_WRITE);
+        plan_access(plan, r->scratch, ACCESS_WRITE);
+    }
+}
+
+static void loss(struct work *w, uint32_t at)
+{
+    struct pipe_rank *r = w->r;
+    struct build *b = r->p->b;
+    const uint32_t last = w->layer1 - 1, input = input_of(r, at);
+    struct op_tag tag = tag_of(w, OP_LOSS);
+    r->dy[w->slot] = value(w, VALUE_DELTA, last);
+    r->last = plan_add_op(b->plan, r->compute, &tag, build_loss_cost(b, w->samples));
+    plan_dep(b->plan, r->input_op[w->action->micro]);
+    plan_access(b->plan, r->acts[w->slot] + 2 * (last - w->layer0), ACCESS_READ);
+    plan_access(b->plan, input, ACCESS_READ);
+    plan_access(b->plan, r->dy[w->slot], ACCESS_WRITE);
+    plan_access(b->plan, r->losses + tag.micro, ACCESS_WRITE);
+}
+
+static void act_forward(struct work *w, uint32_t at)
+{
+    struct pipe_rank *r = w->r;
+    const struct pipeline *p = r->p;
+    const uint32_t next = w->action->stage + 1u;
+    r->version[w->slot] = r->versions;
+    r->users[r->versions]++;
+    w->wait = r->x_op[w->slot];
+    if (w->layer0 == 0) {
+        r->x[w->slot] = input_of(r, at);
+        w->wait = r->input_op[w->action->micro];
+    }
+    forward(w, OP_FWD);
+    if (next == pipe_stages(p))
+        loss(w, at);
+    else if (p->actions->rank[next] == r->rank)
+        r->x[p->local[next] * p->micro + w->action->micro] =
+            r->acts[w->slot] + 2 * (w->layer1 - 1 - w->layer0);
+}
+
+/* Of each layer, the gradient by its input, and what the weight gradients will need; tokens have no gradient.
+ */
+static void add_deltas(struct work *w)
+{
+    struct pipe_rank *r = w->r;
+    r->deltas[w->slot] = r->p->b->plan->n_values;
+    for (uint32_t layer = MAX(w->layer0, 1); layer < w->layer1; layer++) {
+        value(w, VALUE_DELTA, layer - 1);
+        if (w->action->kind == ACTION_I)
+            value(w, VALUE_PENDING, layer);
+    }
+}
+
+/* The first to write a layer's gradients in a round, the others add to them. */
+static void access_grad(struct work *w, uint32_t layer)
+{
+    struct pipe_rank *r = w->r;
+    const uint32_t owner = build_weight_layer(r->p->b->shape->model, layer);
+    plan_access(r->p->b->plan, r->grad[owner], r->grad_begun[owner] ? ACCESS_UPDATE : ACCESS_WRITE);
+    r->grad_begun[owner] = true;
+}
+
+/* B, I or W of the stage's layers, from the last to the first. */
+static void backward(struct work *w, enum op_kind kind)
+{
+    struct pipe_rank *r = w->r;
+    struct plan *plan = r->p->b->plan;
+    const uint32_t first = kind == OP_BWD_INPUT ? MAX(w->layer0, 1) : w->layer0;
+    for (uint32_t layer = w->layer1; layer-- > first;) {
+        add_layer(w, kind, layer, input_at(w, layer));
+        plan_access(plan, saved_of(w, layer), ACCESS_READ);
+        plan_access(plan, dy_of(w, layer), ACCESS_READ);
+        if (layer && kind != OP_BWD_WEIGHT)
+            plan_access(plan, dx_of(w, layer), ACCESS_WRITE);
+        if (layer && kind != OP_BWD)
+            plan_access(plan, dx_of(w, layer) + 1, kind == OP_BWD_INPUT ? ACCESS_WRITE : ACCESS_READ);
+        if (kind != OP_BWD_INPUT)
+            access_grad(w, layer);
+        plan_access(plan, r->scratch, ACCESS_WRITE);
+    }
+}
+
+/* A stage whose predecessor is on the same rank leaves its gradient there. */
+static void act_backward(struct work *w)
+{
+    struct pipe_rank *r = w->r;
+    const struct pipeline *p = r->p;
+    const struct action *a = w->action;
+    /* What runs again does not need the gradient that is still on its way. */
+    if (a->micro < p->kept_from)
+        forward(w, OP_RECOMPUTE);
+    w->wait = r->dy_op[w->slot];
+    add_deltas(w);
+    backward(w, a->kind == ACTION_I ? OP_BWD_INPUT : OP_BWD);
+    if (a->stage > 0 && p->actions->rank[a->stage - 1] == r->rank)
+        r->dy[p->local[a->stage - 1] * p->micro + a->micro] = r->deltas[w->slot];
+}
+
+/* Of a stage that is the first layer alone I was nothing: nobody has waited for its gradient yet. */
+static void act_weight(struct work *w)
+{
+    if (w->layer1 == 1)
+        w->wait = w->r->dy_op[w->slot];
+    backward(w, OP_BWD_WEIGHT);
+}
+
+/* A pair begins when both have what they need, and ends together. */
+static void receive(struct pipe_rank *r, uint32_t at, struct work *w)
+{
+    pipe_receive(r, at);
+    if (w->pair != PAIR_FIRST)
+        return;
+    pipe_receive(r, at + 1);
+    const struct action *then = &r->list[at + 1];
+    w->also = (then->kind == ACTION_F ? r->x_op : r->dy_op)[pipe_slot(r, then)];
+}
+
+static void send(struct pipe_rank *r, uint32_t at, const struct work *w)
+{
+    if (w->pair == PAIR_FIRST)
+        return;
+    if (w->pair == PAIR_SECOND)
+        pipe_send(r, at - 1, r->last);
+    pipe_send(r, at, r->last);
+}
+
+void pipe_action(struct pipe_rank *r, uint32_t at)
+{
+    struct work w = work_of(r, at);
+    receive(r, at, &w);
+    switch ((enum action_kind)w.action->kind) {
+    case ACTION_F:
+        act_forward(&w, at);
+        break;
+    case ACTION_B:
+    case ACTION_I:
+        act_backward(&w);
+        break;
+    case ACTION_W:
+        act_weight(&w);
+        break;
+    case ACTION_KINDS:
+        g_assert_not_reached();
+    }
+    r->last_op[at] = r->last;
+    send(r, at, &w);
+    if (r->p->asynchronous && w.action->kind == ACTION_B)
+        pipe_step(r, at);
+}

@@ -1,0 +1,122 @@
+/* plan/pipeline.h -- the parts of mode pipeline: from an order of actions to ops.
+ *
+ * Each rank's actions become runs of ops of one layer each on its compute lane, in their order.  What crosses
+ * ranks is sent from a channel lane and received on one, a lane each for (forward or backward, peer, send or
+ * receive): fewer deadlock, as 1F1B's ranks send to each other at once, or serialise.  A channel's messages
+ * go in the order in which their sender makes them.  Every micro-batch has values of its own; liveness and
+ * placement find what may share memory.
+ */
+#ifndef PLAN_PIPELINE_H
+#define PLAN_PIPELINE_H
+
+#include "plan/build.h"
+#include "plan/schedule.h"
+
+struct pipeline {
+    struct build *b;
+    const struct actions *actions;
+    bool asynchronous;
+    uint32_t rounds, micro; /* micro-batches of a round */
+    uint32_t
+        kept_from; /* micro-batches from here on keep their activations; those before run forward again */
+    uint32_t *first_layer; /* by stage; one more than stages */
+    uint32_t *local;       /* by stage: its number among its rank's */
+    uint32_t
+        *gangs; /* by stage: gang of the first message to the next one, then of the first back; OP_NONE */
+    uint32_t *costs; /* cache: [((kind * layers + layer) * 2 + last micro-batch) * 2 + paired]; OP_NONE */
+    uint64_t *stage_flops; /* [(kind * stages + stage) * 2 + last micro-batch] */
+    uint32_t comm_gangs;   /* first gang of the collectives; a round has comm_gangs_round of them */
+    bool tied_apart;       /* embedding and head share weights and are on two ranks */
+};
+
+uint32_t pipeline_micro(const struct shape *); /* micro-batches of a round, by torch.chunk's rule */
+
+/* One direction of one peer. */
+struct channel {
+    uint32_t peer, lane;
+    bool forward, sends;
+};
+
+/* Messages that a rank receives over one channel, in order: (local stage, micro-batch) of the action that
+ * needs them. */
+struct inbox {
+    uint32_t peer, lane, n, next;
+    bool forward;
+    struct message {
+        uint32_t stage, micro; /* of the action that sends it */
+        uint32_t slot;         /* of the action that needs it: local stage * micro + micro-batch */
+        uint32_t after;        /* index of the action after which it is posted; OP_NONE: at once */
+    } * messages;
+};
+
+/* A rank while it is built.  Slots are (local stage, micro-batch of the round). */
+struct pipe_rank {
+    struct pipeline *p;
+    uint32_t rank, n_stages; /* of its own */
+    uint32_t *stages;        /* their numbers */
+    uint32_t compute, copy, comm;
+    struct channel channels[16];
+    uint32_t n_channels;
+    struct inbox inboxes[8];
+    uint32_t n_inboxes;
+    /* by model layer: values of class; OP_NONE: another rank's */
+    uint32_t *weight, *grad, *moment, *variance;
+    uint32_t *stash; /* by version: copy of the weights of its first layer; the others follow */
+    bool *grad_begun;
+    uint32_t scratch, norms, norm, words; /* words: of the embedding, if the head is tied to it */
+    uint32_t last;                        /* op of the compute lane */
+    uint32_t *input, *input_op;           /* by micro-batch of the round */
+    uint32_t losses;                      /* value of micro-batch 0 of the plan */
+    /* by slot: the stage's input, its first layer's output (then SAVED, and so on for each layer), the
+     * gradient by its output, of the first layer's input (then PENDING, and so on), the op after which what
+     * is received may be read */
+    uint32_t *x, *acts, *dy, *deltas, *x_op, *dy_op;
+    uint32_t *version;         /* by slot: of the weights that F used */
+    uint32_t *users;           /* by version: micro-batches under way that used it; asynchronous only */
+    uint32_t *position;        /* by slot: F's message in its inbox, then B's */
+    uint32_t *last_op;         /* by action of the round: the last op at its end */
+    uint32_t round, versions;  /* optimizer steps of the plan so far */
+    const struct action *list; /* its actions */
+    uint32_t n_list;
+};
+
+/* Lanes to and from peers, and what will arrive on them. */
+void pipe_open_channels(struct pipe_rank *);
+void pipe_close_channels(struct pipe_rank *);
+/* Adds the receives up to what action `at` needs; its dependency is x_op or dy_op of the slot. */
+void pipe_receive(struct pipe_rank *, uint32_t at);
+/* Adds the send of what action `at` made, after its last op. */
+void pipe_send(struct pipe_rank *, uint32_t at, uint32_t after);
+
+/* pipeline-ops.c: an action with what it receives and sends. */
+void pipe_action(struct pipe_rank *, uint32_t at);
+
+/* pipeline-update.c: tied gradients, clipping and optimizer at the end of a round; or, asynchronous, the
+ * optimizer after each backward, action `at`, with copies of the weights that forwards under way have used.
+ */
+void pipe_update(struct pipe_rank *);
+void pipe_step(struct pipe_rank *, uint32_t at);
+uint32_t pipe_collectives(const struct pipeline *); /* of a round */
+
+static inline uint32_t pipe_slot(const struct pipe_rank *r, const struct action *a)
+{
+    return r->p->local[a->stage] * r->p->micro + a->micro;
+}
+
+static inline uint32_t pipe_stages(const struct pipeline *p)
+{
+    return p->actions->n_stages;
+}
+
+/* Numbers micro-batches over the whole plan, as tags do. */
+static inline uint32_t pipe_tag_micro(const struct pipe_rank *r, uint32_t micro)
+{
+    return r->round * r->p->micro + micro;
+}
+
+static inline uint32_t pipe_samples(const struct pipeline *p, uint32_t micro)
+{
+    return p->b->plan->micro_rows[micro]; /* the same on every rank and in every round */
+}
+
+#endif
