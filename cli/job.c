@@ -5,13 +5,8 @@
 
 #include "cli/cli.h"
 #include "plan/bucket.h"
+#include "plan/schedule.h"
 #include "profile/table.h"
-
-static bool unknown(GError **error, enum option_id id, const char *text, const char *known)
-{
-    g_set_error(error, OPTION_ERROR, 0, "--%s takes %s, not '%s'", option_name(id), known, text);
-    return false;
-}
 
 /* The double reference on CPU cores needs no library: what floats need, the engine asks for when it runs
  * them. */
@@ -44,7 +39,7 @@ bool job_pick_engine(struct job *job, const struct options *o, GError **error)
         job->why_not_first = printable(why->message);
         g_error_free(why);
     }
-    return unknown(error, OPTION_BACKEND, name, names->str);
+    return option_unknown(error, OPTION_BACKEND, name, names->str);
 }
 
 static bool pick_mode(struct job *job, const struct options *o, GError **error)
@@ -56,11 +51,11 @@ static bool pick_mode(struct job *job, const struct options *o, GError **error)
     g_autoptr(GString) names = g_string_new(NULL);
     for (unsigned i = 0; modes[i]; i++)
         g_string_append_printf(names, "%s%s", i ? ", " : "", modes[i]->name);
-    return unknown(error, OPTION_MODE, name, names->str);
+    return option_unknown(error, OPTION_MODE, name, names->str);
 }
 
 /* Real, and on nothing but CPU cores: what is run there is small. */
-static bool on_cores(const struct job *job)
+bool job_on_cores(const struct job *job)
 {
     return job->engine->real && !job->engine->devices;
 }
@@ -77,11 +72,12 @@ static bool pick_model(struct job *job, const struct options *o, GError **error)
     over.dtype = (uint8_t)dtype_find(dtype);
     const unsigned foreign = !job->engine->real ? DTYPES : job->engine->devices ? DTYPE_F64 : DTYPE_TF32;
     if (over.dtype == DTYPES || over.dtype == foreign)
-        return unknown(error, OPTION_DTYPE, dtype,
-                       foreign == DTYPES       ? "f32, f64 or tf32"
-                       : foreign == DTYPE_TF32 ? "f32 or f64 on CPU cores"
-                                               : "f32 or tf32 on GPUs");
-    job->model = model_load(option_text(o, OPTION_MODEL, on_cores(job) ? "mini" : "bert-base"), &over, error);
+        return option_unknown(error, OPTION_DTYPE, dtype,
+                              foreign == DTYPES       ? "f32, f64 or tf32"
+                              : foreign == DTYPE_TF32 ? "f32 or f64 on CPU cores"
+                                                      : "f32 or tf32 on GPUs");
+    job->model =
+        model_load(option_text(o, OPTION_MODEL, job_on_cores(job) ? "mini" : "bert-base"), &over, error);
     return job->model;
 }
 
@@ -100,7 +96,7 @@ static bool pick_optimizer(struct job *job, const struct options *o, GError **er
     const char *name = option_text(o, OPTION_OPTIMIZER, optimizer_name(OPTIMIZER_SGD));
     bool adam = !strcmp(name, optimizer_name(OPTIMIZER_ADAM));
     if (!adam && strcmp(name, optimizer_name(OPTIMIZER_SGD)))
-        return unknown(error, OPTION_OPTIMIZER, name, "sgd or adam");
+        return option_unknown(error, OPTION_OPTIMIZER, name, "sgd or adam");
     if (adam && o->given[OPTION_MOMENTUM]) {
         g_set_error(error, OPTION_ERROR, 0, "--%s belongs to --%s sgd; adam has its own: leave it out",
                     option_name(OPTION_MOMENTUM), option_name(OPTION_OPTIMIZER));
@@ -161,7 +157,7 @@ static bool pick_algo(struct job *job, const struct options *o, GError **error)
             return true;
         g_string_append_printf(names, ", %s", name);
     }
-    return unknown(error, OPTION_ALLREDUCE, text, names->str);
+    return option_unknown(error, OPTION_ALLREDUCE, text, names->str);
 }
 
 static unsigned overlap_find(const char *name)
@@ -180,8 +176,8 @@ static bool pick_overlaps(struct job *job, const struct options *o, GError **err
     for (unsigned i = 0; names[i]; i++) {
         unsigned overlap = overlap_find(names[i]);
         if (overlap == OVERLAPS)
-            return unknown(error, OPTION_OVERLAP, list,
-                           "none, backward or optimizer, or several of them with commas");
+            return option_unknown(error, OPTION_OVERLAP, list,
+                                  "none, backward or optimizer, or several of them with commas");
         if (memchr(job->overlaps, (int)overlap, job->n_overlaps)) {
             g_set_error(error, OPTION_ERROR, 0, "--overlap names '%s' twice: leave one out", names[i]);
             return false;
@@ -210,7 +206,7 @@ static bool check_shapes(const struct job *job, GError **error)
 }
 
 /* Two to four on CPU cores, four simulated, as many as there are GPUs, or two that share one. */
-static uint32_t default_ranks(const struct job *job)
+uint32_t job_default_ranks(const struct job *job)
 {
     if (job->mode == &mode_single)
         return 1;
@@ -220,12 +216,24 @@ static uint32_t default_ranks(const struct job *job)
                              : MIN(4, job->cluster->nodes * job->cluster->devices);
 }
 
+/* Samples where nobody says: some for each rank, or, in a pipeline, for each micro-batch. */
+static uint32_t default_batch(const struct job *job)
+{
+    const uint32_t each = job_on_cores(job) ? 4 : 32;
+    if (job->mode == &mode_pipeline)
+        return job->shape.chunks * (job_on_cores(job) ? 2 : 8);
+    return job->shape.ranks * each;
+}
+
 static bool pick_shape(struct job *job, const struct options *o, GError **error)
 {
     struct shape *s = &job->shape;
     s->model = job->model;
-    s->ranks = option_number(o, OPTION_RANKS, default_ranks(job));
-    s->batch = option_number(o, OPTION_BATCH, (double)s->ranks * (on_cores(job) ? 4 : 32));
+    if (job->mode == &mode_pipeline && !job_pick_pipeline(job, o, error))
+        return false;
+    if (job->mode != &mode_pipeline)
+        s->ranks = option_number(o, OPTION_RANKS, job_default_ranks(job));
+    s->batch = option_number(o, OPTION_BATCH, default_batch(job));
     s->bucket_bytes = mib(o, OPTION_BUCKET_MB, BUCKET_BYTES_DEFAULT);
     s->first_bucket_bytes =
         mib(o, OPTION_FIRST_BUCKET_MB, mib(o, OPTION_BUCKET_MB, BUCKET_FIRST_BYTES_DEFAULT));
@@ -262,7 +270,7 @@ static bool pick_link(struct job *job, const struct options *o, GError **error)
 {
     if (!job->engine->real)
         return true;
-    if (on_cores(job))
+    if (job_on_cores(job))
         return option_link(o, "10,20", &job->link_gbps, &job->link_us, error);
     if (job_shares_devices(job))
         return option_link(o, "200,5", &job->link_gbps, &job->link_us, error);
@@ -324,6 +332,9 @@ void job_release(struct job *job)
     if (job->given)
         plan_release(job->given);
     g_clear_pointer(&job->given, g_free);
+    if (job->actions)
+        actions_release(job->actions);
+    g_clear_pointer(&job->actions, g_free);
     g_clear_pointer(&job->file, g_free);
     g_clear_pointer(&job->checksum, g_free);
     g_clear_pointer(&job->model, model_free);

@@ -12,6 +12,7 @@ struct job {
     const struct mode *mode;
     const struct engine *engine; /* the one that `run` would take */
     struct model *model;         /* NULL: of a given plan that can only be simulated */
+    struct actions *actions;     /* of a schedule from a file; NULL: none */
     struct shape shape;          /* with the last of the overlaps, the main one */
     /* Of a plan from a file: the plan, sealed; its file and the checksum of that.  NULL: the shape is to be
      * planned.  Then the shape says what the plan shows of it, not how it came about: neither buckets nor
@@ -45,6 +46,10 @@ bool job_shares_devices(const struct job *);
 bool job_pick_engine(struct job *, const struct options *, GError **);
 bool job_pick_prices(struct job *, const struct options *, GError **);
 double job_lr(const struct options *, unsigned optimizer);
+bool job_on_cores(const struct job *); /* real, and on nothing but CPU cores: what is run there is small */
+uint32_t job_default_ranks(const struct job *);
+/* job-pipeline.c: ranks, schedule, chunks and the like of a pipeline, before what depends on them. */
+bool job_pick_pipeline(struct job *, const struct options *, GError **);
 
 /* The plan of one of its shapes: the given one, or one made in `own`, which job_plan_release frees.  NULL
  * with the error. */

@@ -5,6 +5,8 @@
 #include "plan/engine.h"
 #include "plan/mode.h"
 #include "plan/model.h"
+#include "plan/schedule.h"
+#include "plan/split.h"
 #include "profile/table.h"
 #include "sim/cluster.h"
 #include "viz/figure.h"
@@ -75,6 +77,12 @@ static bool list_command(const struct options *o, int *status, GError **error)
     puts("modes");
     for (unsigned i = 0; modes[i]; i++)
         item(modes[i]->name, modes[i]->summary);
+    puts("schedules of pipelines");
+    for (unsigned i = 0; schedules[i]; i++)
+        item(schedules[i]->name, schedules[i]->summary);
+    puts("splits of pipelines");
+    for (unsigned i = 0; split_rules[i]; i++)
+        item(split_rules[i]->name, split_rules[i]->summary);
     if (!list_models(error) || !list_clusters(error))
         return false;
     if (!list_presets(error))
@@ -86,5 +94,5 @@ static bool list_command(const struct options *o, int *status, GError **error)
     return true;
 }
 
-const struct command command_list = {"list", "modes, models, clusters, presets, figures, backends",
+const struct command command_list = {"list", "modes, schedules, models, clusters, presets, figures, backends",
                                      list_command};

@@ -299,6 +299,12 @@ double option_number(const struct options *o, enum option_id id, double fallback
     return o->given[id] ? o->value[id].number : fallback;
 }
 
+bool option_unknown(GError **error, enum option_id id, const char *text, const char *known)
+{
+    g_set_error(error, OPTION_ERROR, 0, "--%s takes %s, not '%s'", option_name(id), known, text);
+    return false;
+}
+
 const char *option_name(enum option_id id)
 {
     return option_specs[id].name;

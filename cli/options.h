@@ -78,6 +78,9 @@ const char *option_text(const struct options *, enum option_id, const char *fall
 double option_number(const struct options *, enum option_id, double fallback);
 const char *option_name(enum option_id); /* "bucket-mb" */
 
+/* Sets the error: --option takes `known`, not `text`.  False. */
+bool option_unknown(GError **, enum option_id, const char *text, const char *known);
+
 /* "GBPS,US" or "none" (0 and 0).  The error says the form. */
 bool option_link(const struct options *, const char *fallback, double *gbps, double *us, GError **);
 

@@ -302,6 +302,22 @@ static uint64_t hash_bytes(uint64_t hash, const unsigned char *p, uint64_t bytes
     return hash;
 }
 
+/* Whether every rank ends with weights of the same layers, so that they should be equal. */
+static bool hold_alike(const struct plan *plan)
+{
+    g_autofree uint32_t *held = g_new0(uint32_t, (size_t)plan->t.n_layers + 1);
+    for (uint32_t i = 0; i < plan->n_values; i++) {
+        const struct value *v = &plan->values[i];
+        if (v->cls == VALUE_WEIGHT && v->root == i && v->flags & VALUE_LIVE_OUT &&
+            v->index < plan->t.n_layers)
+            held[v->index]++;
+    }
+    for (uint32_t i = 0; i < plan->t.n_layers; i++)
+        if (held[i] && held[i] != plan->t.n_ranks)
+            return false;
+    return true;
+}
+
 static void hash_weights(struct walk *w)
 {
     const struct plan *plan = w->plan;
@@ -311,7 +327,7 @@ static void hash_weights(struct walk *w)
         hash[i] = UINT64_C(0xcbf29ce484222325);
     for (uint32_t i = 0; i < plan->n_values; i++) {
         const struct value *v = &plan->values[i];
-        if (v->cls != VALUE_WEIGHT || v->root != i)
+        if (v->cls != VALUE_WEIGHT || v->root != i || !(v->flags & VALUE_LIVE_OUT))
             continue;
         hash[v->rank] = hash_bytes(hash[v->rank], w->ops->cell(w->backend, i), v->bytes);
         any = true;
@@ -346,7 +362,8 @@ static void end_trace(struct walk *w)
 {
     w->trace->cancelled = cancelled(&w->run);
     if (!w->trace->cancelled) {
-        hash_weights(w);
+        if (hold_alike(w->plan))
+            hash_weights(w);
         if (w->ops->touched)
             measure_memory(w);
     }

@@ -77,6 +77,7 @@ const struct schedule schedule_1f1b = {
     .order = order};
 const struct schedule schedule_interleaved = {
     .name = "interleaved",
+    .several = true,
     .summary = "1f1b with several stages a rank: a smaller bubble, more to send (Megatron-LM)",
     .check = schedule_check_rounds,
     .order = interleaved};

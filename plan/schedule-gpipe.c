@@ -64,5 +64,6 @@ const struct schedule schedule_gpipe_torch = {
     .order = descending};
 const struct schedule schedule_looped_bfs = {
     .name = "looped-bfs",
+    .several = true,
     .summary = "gpipe with several stages a rank, stage by stage (Lamy-Poirier 2023)",
     .order = breadth_first};

@@ -50,6 +50,7 @@ struct schedule {
     bool v_shaped;     /* rank r has stages r and 2P-1-r; else stage s is on rank s mod P */
     bool asynchronous; /* no flush: each micro-batch is a mini-batch of its own, with an optimizer step of its
                           own */
+    bool several;      /* it is for several stages a rank */
     uint8_t stages;    /* per rank: so many and no other number; 0: any */
     /* NULL where any size is legal; else false with the rule and the nearest legal value, naming the option.
      */

@@ -50,7 +50,7 @@ struct trace {
     struct trace_label *labels;
     struct trace_label *facts; /* about the machine: in files and reports, not in captions */
     double *loss;              /* per step, sample-weighted over the ranks; NULL: nothing was trained */
-    uint64_t *weight_hash;     /* per rank, after the last step; NULL likewise */
+    uint64_t *weight_hash;     /* per rank, after the last step; NULL likewise, or they hold other layers */
     uint32_t n_memory;         /* memory classes, and their names */
     char **memory_names;
     uint64_t *memory_bytes; /* per rank x class: what the plan has alive at the rank's peak; NULL: unknown */
