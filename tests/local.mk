@@ -58,6 +58,7 @@ UNIT_TESTS = \
 	%D%/t-trace \
 	%D%/t-traffic \
 	%D%/t-train \
+	%D%/t-train-pipeline \
 	%D%/t-viz \
 	%D%/t-viz-figures
 SHELL_TESTS = \
