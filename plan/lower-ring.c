@@ -59,4 +59,35 @@ static void ring_add(struct lower *l, const struct part *part)
         add_hop(l, part, hop);
 }
 
+/* A piece of each member goes once around: in hop h member i passes on that of i-h. */
+static void gather_add(struct lower *l, const struct part *part)
+{
+    const struct access *pieces = &l->from->accesses[part->op->first_access];
+    for (uint32_t number = 0; number + 1 < part->n; number++) {
+        const uint32_t sent = (part->member + part->n - number) % part->n,
+                       received = (sent + part->n - 1) % part->n;
+        struct hop hop = {.kind = OP_EXCHANGE,
+                          .number = number,
+                          .chunk = received,
+                          .gang = number,
+                          .bytes = l->to->values[pieces[sent].value].bytes};
+        hop.cost = (struct cost_key){
+            .kind = hop.kind, .members = (uint16_t)part->n, .nodes = part->nodes, .bytes = hop.bytes};
+        lower_hop(l, part, &hop);
+        plan_access(l->to, pieces[sent].value, ACCESS_READ);
+        plan_access(l->to, pieces[received].value, ACCESS_WRITE);
+    }
+}
+
+static uint64_t gather_ops(uint32_t n)
+{
+    return ring_ops(n) / 2;
+}
+
+static uint32_t gather_gangs(uint32_t n)
+{
+    return ring_gangs(n) / 2;
+}
+
 const struct lowering lower_ring = {ALLREDUCE_RING, ring_ops, ring_gangs, ring_shift, ring_add};
+const struct lowering lower_allgather = {ALLREDUCE_RING, gather_ops, gather_gangs, ring_shift, gather_add};

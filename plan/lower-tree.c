@@ -43,15 +43,21 @@ static void broadcast_add(struct lower *l, const struct part *part)
     add_down(l, part, 0, 0);
 }
 
-static uint32_t broadcast_gangs(uint32_t n)
+static uint32_t one_way_gangs(uint32_t n)
 {
     return lower_pair_gangs(n) / 2;
 }
 
-static uint64_t broadcast_ops(uint32_t n)
+static uint64_t one_way_ops(uint32_t n)
 {
     return lower_pair_ops(n) / 2;
 }
 
+static void reduce_add(struct lower *l, const struct part *part)
+{
+    add_up(l, part);
+}
+
 const struct lowering lower_tree = {ALLREDUCE_TREE, lower_pair_ops, lower_pair_gangs, NULL, tree_add};
-const struct lowering lower_broadcast = {ALLREDUCE_TREE, broadcast_ops, broadcast_gangs, NULL, broadcast_add};
+const struct lowering lower_broadcast = {ALLREDUCE_TREE, one_way_ops, one_way_gangs, NULL, broadcast_add};
+const struct lowering lower_reduce = {ALLREDUCE_TREE, one_way_ops, one_way_gangs, NULL, reduce_add};

@@ -12,7 +12,22 @@ static const struct lowering *lowering_of(enum allreduce algo, unsigned kind)
     };
     if (algo == ALLREDUCE_WHOLE)
         return NULL;
-    return kind == OP_ALLREDUCE ? all[algo] : kind == OP_BROADCAST ? &lower_broadcast : NULL;
+    switch (kind) {
+    case OP_ALLREDUCE:
+        return all[algo];
+    case OP_BROADCAST:
+        return &lower_broadcast;
+    case OP_REDUCE:
+        return algo == ALLREDUCE_REDUCE_BROADCAST ? &lower_reduce_star : &lower_reduce;
+    case OP_SCATTER:
+        return &lower_scatter;
+    case OP_GATHER:
+        return &lower_gather;
+    case OP_ALLGATHER:
+        return &lower_allgather;
+    default:
+        return NULL;
+    }
 }
 
 static const struct lowering *lowering_of_op(const struct lower *l, const struct op *op)
@@ -104,22 +119,33 @@ static uint32_t node_of(const struct lower *l, const struct part *part, uint32_t
 
 /* A sender takes as long as its receiver does, and only the receiver knows whether something is added: both
  * have its key. */
-void lower_pair(struct lower *l, const struct part *part, uint32_t peer, enum op_kind kind,
-                enum op_kind receiver, uint32_t number, uint32_t gang)
+void lower_pair_of(struct lower *l, const struct part *part, uint32_t peer, enum op_kind kind,
+                   enum op_kind receiver, uint32_t number, uint32_t gang, uint32_t first, uint32_t n)
 {
+    const struct access *accesses = &l->from->accesses[part->op->first_access + first];
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < n; i++)
+        bytes += l->from->values[accesses[i].value].bytes;
     const bool apart = node_of(l, part, peer) != node_of(l, part, part->member);
     struct hop hop = {
         .kind = (uint8_t)kind,
         .number = number,
         .gang = gang,
-        .bytes = part->bytes,
-        .cost = {.kind = (uint8_t)receiver, .members = 2, .nodes = apart ? 2 : 1, .bytes = part->bytes}};
+        .bytes = bytes,
+        .cost = {.kind = (uint8_t)receiver, .members = 2, .nodes = apart ? 2 : 1, .bytes = bytes}};
     lower_hop(l, part, &hop);
-    for (uint32_t i = part->op->first_access; i < part->op[1].first_access; i++)
-        plan_access(l->to, l->from->accesses[i].value,
+    for (uint32_t i = 0; i < n; i++)
+        plan_access(l->to, accesses[i].value,
                     kind == OP_SEND   ? ACCESS_READ
                     : kind == OP_RECV ? ACCESS_WRITE
                                       : ACCESS_UPDATE);
+}
+
+void lower_pair(struct lower *l, const struct part *part, uint32_t peer, enum op_kind kind,
+                enum op_kind receiver, uint32_t number, uint32_t gang)
+{
+    lower_pair_of(l, part, peer, kind, receiver, number, gang, 0,
+                  part->op[1].first_access - part->op->first_access);
 }
 
 uint32_t lower_pair_gangs(uint32_t n)

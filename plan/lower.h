@@ -42,7 +42,7 @@ struct lowering {
 };
 
 extern const struct lowering lower_ring, lower_tree, lower_reduce_broadcast, lower_all_to_all,
-    lower_broadcast;
+    lower_broadcast, lower_reduce, lower_reduce_star, lower_scatter, lower_gather, lower_allgather;
 
 struct hop {
     uint8_t kind;
@@ -57,6 +57,10 @@ void lower_hop(struct lower *, const struct part *, const struct hop *);
 /* A hop that sends what the part reduces or broadcasts to member `peer`, or receives it; accesses are added. */
 void lower_pair(struct lower *, const struct part *, uint32_t peer, enum op_kind, enum op_kind receiver,
                 uint32_t number, uint32_t gang);
+
+/* The same of n of the op's accesses, from `first` on. */
+void lower_pair_of(struct lower *, const struct part *, uint32_t peer, enum op_kind, enum op_kind receiver,
+                   uint32_t number, uint32_t gang, uint32_t first, uint32_t n);
 
 /* Pairs of trees and stars: member c > 0 sends to its parent in gang c-1, and is sent to in the same gang of
  * a broadcast, which follow.  Each is one transfer, of two ops. */

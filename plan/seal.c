@@ -210,6 +210,48 @@ static bool check_pair(const struct seal *s, const struct gang *gang, uint32_t i
     return check_pieces(s, gang, i, mode);
 }
 
+/* The first member has every other's pieces, in order. */
+static bool check_shares(const struct seal *s, const struct gang *gang, uint32_t i)
+{
+    const struct plan *plan = s->plan;
+    const uint32_t *members = &plan->gang_ops[gang->first];
+    const struct op *op = &plan->ops[members[i]], *first = &plan->ops[members[0]];
+    const bool scatter = op->tag.kind == OP_SCATTER;
+    const uint32_t others = MAX(gang->n - 1, 1), each = count_accesses(first) / others,
+                   at = i ? (i - 1) * each : 0;
+    uint64_t bytes = 0;
+    if (count_accesses(op) != (i ? each : each * others))
+        return refuse(s, members[i], "has another number of pieces than the members of its gang");
+    for (uint32_t k = 0; k < count_accesses(op); k++) {
+        if (plan->accesses[op->first_access + k].mode != (scatter == (i == 0) ? ACCESS_READ : ACCESS_WRITE))
+            return refuse(s, members[i], "accesses piece %u otherwise than its kind does", k);
+        if (i && access_bytes(plan, op, k) != access_bytes(plan, first, at + k))
+            return refuse(s, members[i], "piece %u has other bytes than in op %u of its gang", k, members[0]);
+        bytes += access_bytes(plan, op, k);
+    }
+    if (op->tag.bytes != bytes)
+        return refuse(s, members[i],
+                      "%" G_GUINT64_FORMAT " bytes, but its pieces are %" G_GUINT64_FORMAT " together",
+                      op->tag.bytes, bytes);
+    return true;
+}
+
+/* A piece of each member, its own it reads. */
+static bool check_gathered(const struct seal *s, const struct gang *gang, uint32_t i)
+{
+    const struct plan *plan = s->plan;
+    const uint32_t *members = &plan->gang_ops[gang->first];
+    const struct op *op = &plan->ops[members[i]];
+    if (count_accesses(op) != gang->n)
+        return refuse(s, members[i], "has another number of pieces than its gang has members");
+    for (uint32_t k = 0; k < gang->n; k++)
+        if (plan->accesses[op->first_access + k].mode != (k == i ? ACCESS_READ : ACCESS_WRITE) ||
+            access_bytes(plan, op, k) != op->tag.bytes)
+            return refuse(s, members[i],
+                          "piece %u is of other bytes, or accessed otherwise than its kind does", k);
+    return true;
+}
+
 static bool check_alike(const struct seal *s, const struct gang *gang, uint32_t i)
 {
     const struct plan *plan = s->plan;
@@ -217,6 +259,10 @@ static bool check_alike(const struct seal *s, const struct gang *gang, uint32_t 
     const struct op *op = &plan->ops[members[i]];
     if (plan->ops[members[0]].tag.bytes != op->tag.bytes)
         return refuse_bytes(s, members[i], op->tag.bytes, members[0]);
+    if (op->tag.kind == OP_ALLGATHER)
+        return check_gathered(s, gang, i);
+    if (op->tag.kind == OP_REDUCE)
+        return check_pieces(s, gang, i, i == 0 ? ACCESS_UPDATE : ACCESS_READ);
     return op->tag.kind != OP_BROADCAST || check_pieces(s, gang, i, i == 0 ? ACCESS_READ : ACCESS_WRITE);
 }
 
@@ -231,6 +277,8 @@ static bool check_member(const struct seal *s, const struct gang *gang, uint32_t
         return check_pair(s, gang, i);
     if (kind != first)
         return refuse(s, members[i], "op %u of its gang is of another kind", members[0]);
+    if (kind == OP_SCATTER || kind == OP_GATHER)
+        return check_shares(s, gang, i);
     return is_exchange(kind) ? check_exchange(s, gang, i) : check_alike(s, gang, i);
 }
 
