@@ -35,20 +35,31 @@ static void add(struct interleave *w, enum action_kind kind, uint32_t k, struct 
     actions_add(a, kind, v * w->p->ranks + w->rank, w->next[(kind != ACTION_F) * per_rank + v]++);
 }
 
-uint32_t schedule_round(const struct pipe *p)
+static uint32_t rounds(uint32_t micro, uint32_t ranks)
 {
-    return p->micro / MAX(1, p->micro / p->ranks);
+    return MAX(1, micro / ranks);
 }
 
+uint32_t schedule_round(const struct pipe *p)
+{
+    return p->micro / rounds(p->micro, p->ranks);
+}
+
+/* A multiple of the ranks is always legal, so both searches end. */
 bool schedule_check_rounds(const struct pipe *p, GError **error)
 {
-    const uint32_t rounds = MAX(1, p->micro / p->ranks);
-    if (p->micro % rounds == 0)
+    const uint32_t n = rounds(p->micro, p->ranks);
+    uint32_t below = p->micro, above = p->micro;
+    if (p->micro % n == 0)
         return true;
+    while (below % rounds(below, p->ranks))
+        below--;
+    while (above % rounds(above, p->ranks))
+        above++;
     g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
                 "%u micro-batches do not divide into the %u rounds of %u ranks that interleaved stages take, "
-                "give --chunks %u, or another multiple of %u",
-                p->micro, rounds, p->ranks, p->micro / p->ranks * p->ranks, p->ranks);
+                "give --chunks %u or %u",
+                p->micro, n, p->ranks, below, above);
     return false;
 }
 

@@ -24,6 +24,11 @@ char action_letter(unsigned kind)
     return kind < ACTION_KINDS ? "FBIW"[kind] : '?';
 }
 
+char *action_text(const struct action *a)
+{
+    return g_strdup_printf("%u%c%u", a->stage, action_letter(a->kind), a->micro);
+}
+
 /* --- lists of actions */
 
 void actions_init(struct actions *a, uint32_t ranks, uint32_t stages, uint32_t micro)
@@ -88,15 +93,33 @@ bool schedule_needs_micro(const struct pipe *p, uint32_t least, const char *what
     return false;
 }
 
+static char *out_of_range(const struct schedule *s, const struct pipe *p)
+{
+    if (p->ranks < 1 || p->ranks > PLAN_RANKS_MAX)
+        return g_strdup_printf("--ranks %u is out of range, give 1 to %u", p->ranks, PLAN_RANKS_MAX);
+    if (s->stages && p->per_rank != s->stages)
+        return g_strdup_printf(
+            "--stages-per-rank %u, but schedule %s has %u a rank, give --stages-per-rank %u", p->per_rank,
+            s->name, s->stages, s->stages);
+    const uint32_t most_stages = SCHEDULE_STAGES_MAX / p->ranks;
+    if (p->per_rank < 1 || p->per_rank > most_stages)
+        return g_strdup_printf("--stages-per-rank %u is out of range, give 1 to %u", p->per_rank,
+                               most_stages);
+    const uint32_t n_stages = p->ranks * p->per_rank;
+    const uint32_t most = MIN(SCHEDULE_MICRO_MAX, SCHEDULE_ACTIONS_MAX / 3 / n_stages);
+    if (p->micro < 1 || p->micro > most)
+        return g_strdup_printf("--chunks %u is out of range for %u stages, give 1 to %u", p->micro, n_stages,
+                               most);
+    return NULL;
+}
+
 bool schedule_check(const struct schedule *s, const struct pipe *p, GError **error)
 {
-    if (s->stages && p->per_rank != s->stages) {
-        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
-                    "--stages-per-rank %u, but schedule %s has %u a rank, give --stages-per-rank %u",
-                    p->per_rank, s->name, s->stages, s->stages);
-        return false;
-    }
-    return !s->check || s->check(p, error);
+    g_autofree char *what = out_of_range(s, p);
+    if (!what)
+        return !s->check || s->check(p, error);
+    g_set_error_literal(error, PLAN_ERROR, PLAN_ERROR_INPUT, what);
+    return false;
 }
 
 void schedule_order(const struct schedule *s, const struct pipe *p, struct actions *a)

@@ -19,7 +19,7 @@ struct action {
     uint32_t micro;
     uint16_t stage;
     uint8_t kind;   /* enum action_kind */
-    uint8_t paired; /* runs as one with the action after it on its rank */
+    uint8_t paired; /* a forward that runs as one with the backward or input gradient after it on its rank */
 };
 
 /* The actions of rank r are list[first[r] .. first[r + 1]).  actions_init before, actions_release after. */
@@ -31,6 +31,12 @@ struct actions {
     uint32_t room; /* allocated; private */
 };
 
+/* What fits: see plan/op.h for ranks. */
+#define SCHEDULE_STAGES_MAX  65535u
+#define SCHEDULE_MICRO_MAX   (1u << 24)
+#define SCHEDULE_ACTIONS_MAX (1u << 26)
+
+/* With no rank filled: n_ranks counts those that are; `rank` is the caller's to fill. */
 void actions_init(struct actions *, uint32_t ranks, uint32_t stages, uint32_t micro);
 void actions_release(struct actions *);
 /* Ranks are filled in order, each between begin and next. */
@@ -75,9 +81,21 @@ uint32_t schedule_round(const struct pipe *);
 bool schedule_check_rounds(const struct pipe *, GError **);
 
 /* Each (stage, micro-batch) once F and once B or once I and W, on the stage's rank, no micro-batch or stage
- * left out; and run in this order, with messages between them, no rank waits for ever.  The error names the
- * first offending action as "rank 2, action 5 (3F1)". */
+ * left out; and run in this order, with messages between them, no rank waits for ever: F needs the F of the
+ * stage before, B and I need the F of their stage and the B or I of the stage behind, W needs its I; a pair
+ * begins when both have what they need and delivers both at its end.  The error names the first offending
+ * action as "rank 2, action 5 (3F1)"; of a deadlock, one that is in the circle. */
 bool actions_check(const struct actions *, GError **);
+
+/* The same for who says otherwise where an action stands.  rank or action is ACTION_NONE where there is none:
+ * of what is missing.  Frees nothing; `what` is the caller's. */
+#define ACTION_NONE UINT32_MAX
+struct actions_fault {
+    uint32_t rank, action; /* the action's place on its rank, from 0 */
+    char *what;
+};
+bool actions_prove(const struct actions *, struct actions_fault *);
+char *action_text(const struct action *); /* "3F1" */
 
 /* PyTorch's schedule CSV (torch.distributed.pipelining): a row a rank, tokens as 2F0, 0I1, 3W2, 1B4,
  * (0F3;7B1)OVERLAP_F_B; blanks are idle time.  Communication tokens (SEND_F, RECV_B, UNSHARD, ...) are

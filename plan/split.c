@@ -7,46 +7,81 @@ struct units {
     uint32_t n, *first;
 };
 
-/* Encoder blocks, with what stands before the first and behind the last of them; single layers where those
- * are too few. */
-static struct units find_units(const struct shape *shape, uint32_t n_stages)
+/* Of the row of blocks that a model consists of, not of what stands before or behind it. */
+static bool in_row(const struct layer *layer)
 {
-    const struct model *m = shape->model;
+    switch (layer->kind) {
+    case LAYER_ATTENTION:
+    case LAYER_FEED_FORWARD:
+    case LAYER_DENSE:
+    case LAYER_BASIC:
+    case LAYER_BOTTLENECK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool goes_on(const struct model *m, uint32_t layer)
+{
+    return layer > 0 && strcmp(m->layers[layer].block, m->layers[layer - 1].block) == 0;
+}
+
+/* The row's blocks, with what stands before the first and behind the last of them. */
+static struct units find_blocks(const struct model *m)
+{
     struct units u = {0, g_new(uint32_t, (gsize)m->n_layers + 1)};
-    for (uint32_t i = 0; i < m->n_layers; i++) {
-        const bool repeats = strcmp(m->layers[i].block, m->layers[i].name) != 0;
-        const bool begins = repeats && (i == 0 || strcmp(m->layers[i].block, m->layers[i - 1].block));
-        if (begins) {
+    for (uint32_t i = 0; i < m->n_layers; i++)
+        if (in_row(&m->layers[i]) && !goes_on(m, i)) {
             u.first[u.n] = u.n ? i : 0;
             u.n++;
         }
-    }
-    if (u.n < n_stages) {
-        u.n = m->n_layers;
-        for (uint32_t i = 0; i < u.n; i++)
-            u.first[i] = i;
-    }
     u.first[u.n] = m->n_layers;
     return u;
 }
 
-static bool even(const struct shape *shape, const struct units *u, uint32_t n_stages, uint32_t *first)
+/* Blocks, and by themselves what stands before and behind. */
+static struct units find_pieces(const struct model *m)
 {
-    (void)shape;
+    struct units u = {0, g_new(uint32_t, (gsize)m->n_layers + 1)};
+    for (uint32_t i = 0; i < m->n_layers; i++)
+        if (!goes_on(m, i))
+            u.first[u.n++] = i;
+    u.first[u.n] = m->n_layers;
+    return u;
+}
+
+/* Single layers where there are fewer units than stages. */
+static void have_enough(struct units *u, const struct model *m, uint32_t n_stages)
+{
+    if (u->n >= n_stages)
+        return;
+    u->n = m->n_layers;
+    for (uint32_t i = 0; i <= u->n; i++)
+        u->first[i] = i;
+}
+
+static bool even(const struct shape *shape, uint32_t n_stages, uint32_t *first)
+{
+    struct units u = find_blocks(shape->model);
+    have_enough(&u, shape->model, n_stages);
     for (uint32_t s = 0; s < n_stages; s++)
-        first[s] = u->first[s * (u->n / n_stages) + MIN(s, u->n % n_stages)];
+        first[s] = u.first[s * (u.n / n_stages) + MIN(s, u.n % n_stages)];
+    g_free(u.first);
     return true;
 }
 
 /* As many as its first stages take, the last ones get the rest, or nothing. */
-static bool tutorial(const struct shape *shape, const struct units *u, uint32_t n_stages, uint32_t *first)
+static bool tutorial(const struct shape *shape, uint32_t n_stages, uint32_t *first)
 {
-    (void)shape;
-    const uint32_t each = (u->n - 1) / n_stages + 1;
-    for (uint32_t s = 0; s < n_stages; s++) {
-        if (s * each >= u->n)
+    const struct units u = find_blocks(shape->model);
+    g_autofree uint32_t *begin = u.first;
+    const uint32_t each = u.n ? (u.n - 1) / n_stages + 1 : 0;
+    first[0] = 0;
+    for (uint32_t s = 1; s < n_stages; s++) {
+        if (s * each >= u.n)
             return false;
-        first[s] = u->first[s * each];
+        first[s] = begin[s * each];
     }
     return true;
 }
@@ -85,14 +120,17 @@ static bool smallest_largest(const uint64_t *weight, const struct units *u, uint
     return take_parts(weight, u, n_stages, low, first) == u->n;
 }
 
-static bool by_weight(const struct shape *shape, const struct units *u, uint32_t n_stages, uint32_t *first,
+static bool by_weight(const struct shape *shape, uint32_t n_stages, uint32_t *first,
                       uint64_t (*of)(const struct shape *, uint32_t layer))
 {
-    g_autofree uint64_t *weight = g_new0(uint64_t, (gsize)u->n + 1);
-    for (uint32_t i = 0; i < u->n; i++)
-        for (uint32_t layer = u->first[i]; layer < u->first[i + 1]; layer++)
+    struct units u = find_pieces(shape->model);
+    have_enough(&u, shape->model, n_stages);
+    g_autofree uint32_t *begin = u.first;
+    g_autofree uint64_t *weight = g_new0(uint64_t, (gsize)u.n + 1);
+    for (uint32_t i = 0; i < u.n; i++)
+        for (uint32_t layer = begin[i]; layer < begin[i + 1]; layer++)
             weight[i] += of(shape, layer);
-    return smallest_largest(weight, u, n_stages, first);
+    return smallest_largest(weight, &u, n_stages, first);
 }
 
 static uint64_t layer_bytes(const struct shape *shape, uint32_t layer)
@@ -107,14 +145,14 @@ static uint64_t layer_work(const struct shape *shape, uint32_t layer)
     return layer_forward_flops(shape->model, layer, 1) + layer_backward_flops(shape->model, layer, 1);
 }
 
-static bool bytes(const struct shape *shape, const struct units *u, uint32_t n_stages, uint32_t *first)
+static bool bytes(const struct shape *shape, uint32_t n_stages, uint32_t *first)
 {
-    return by_weight(shape, u, n_stages, first, layer_bytes);
+    return by_weight(shape, n_stages, first, layer_bytes);
 }
 
-static bool balanced(const struct shape *shape, const struct units *u, uint32_t n_stages, uint32_t *first)
+static bool balanced(const struct shape *shape, uint32_t n_stages, uint32_t *first)
 {
-    return by_weight(shape, u, n_stages, first, layer_work);
+    return by_weight(shape, n_stages, first, layer_work);
 }
 
 static const struct split_rule rule_even = {"even", "blocks as evenly as they go", even},
@@ -141,20 +179,22 @@ bool split_layers(const struct shape *shape, uint32_t n_stages, uint32_t *first,
 {
     const struct split_rule *rule = shape->split ? shape->split : split_rules[0];
     const uint32_t layers = shape->model->n_layers;
-    if (n_stages > layers) {
+    if (n_stages < 1 || n_stages > layers) {
         g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
                     "%u stages, but model %s has %u layers and each stage needs one, give --ranks times "
                     "--stages-per-rank of at most %u, or more --layers",
                     n_stages, shape->model->name, layers, layers);
         return false;
     }
-    struct units u = find_units(shape, n_stages);
-    const bool good = rule->split(shape, &u, n_stages, first);
-    g_free(u.first);
     first[n_stages] = layers;
-    if (!good)
-        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
-                    "--split %s leaves a stage of %u without layers, give --split even, or other --ranks",
-                    rule->name, n_stages);
-    return good;
+    if (rule->split(shape, n_stages, first))
+        return true;
+    uint32_t most = n_stages - 1;
+    while (!rule->split(shape, most, first))
+        most--;
+    g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
+                "--split %s leaves a stage of %u without layers, give --split %s, or --ranks times "
+                "--stages-per-rank of at most %u",
+                rule->name, n_stages, rule_even.name, most);
+    return false;
 }

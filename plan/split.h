@@ -6,17 +6,21 @@
 #include "plan/mode.h"
 
 /* first[s] is the first layer of stage s; first[n_stages] is n_layers.  Each stage has at least one layer.
- *   even      encoder blocks as evenly as they go, the remainder to the first stages; what stands before them
- * is with the first block, what stands behind with the last (an attention and a feed-forward layer are one
- * block). Where there are fewer blocks than stages, layers instead of blocks tutorial  (blocks - 1) / ranks +
- * 1 blocks each, embedding first, head last: PyTorch's pipeline tutorial bytes     the largest stage, by
- * bytes of parameters, is as small as it can be balanced  the same by layer_ns, or by FLOPs
- */
-struct units; /* blocks, or layers: split.c */
+ * A block is an attention and a feed-forward layer, or one dense or residual layer.
+ *
+ * even: blocks as evenly as they go, the remainder to the first stages; what stands before them is with the
+ * first block, what stands behind with the last.  Where there are fewer blocks than stages, layers instead.
+ *
+ * tutorial: (blocks - 1) / stages + 1 blocks each, embedding first, head last: PyTorch's pipeline tutorial.
+ *
+ * bytes: the largest stage, by bytes of parameters, is as small as it can be; blocks, and whatever stands
+ * before and behind them, are not cut where they are enough for all stages.
+ *
+ * balanced: the same by layer_ns, or by FLOPs. */
 struct split_rule {
     const char *name, *summary;
-    bool (*split)(const struct shape *, const struct units *, uint32_t n_stages,
-                  uint32_t *first); /* false: not so */
+    bool (*split)(const struct shape *, uint32_t n_stages,
+                  uint32_t *first); /* false: a stage would be empty */
 };
 
 extern const struct split_rule *const split_rules[]; /* ends with NULL; the first is the default */
