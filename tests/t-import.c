@@ -552,7 +552,7 @@ static void test_costs(void)
                                     "\"nodes\": 3}], \"schema\": \"parprof.cost/1\"}";
     static const char rows[] =
         "1 1 \"s\" 18446744073709551615 0 0: 9223372036854775807 9223372036854775807 (1)\n"
-        "3 2 \"\" 0 3 2: 15 5 (2)\n";
+        "4 2 \"\" 0 3 2: 15 5 (2)\n";
     GError *error = NULL;
     struct cost_table *table = cost_table_new();
     import_costs(cost_file, strlen(cost_file), "c.json", table, &error);

@@ -402,8 +402,13 @@ static void test_lower_odd_bytes(void)
     plan.t.n_ranks = 2;
     plan_add_cost(&plan, &(struct cost_key){.members = 2});
     plan_add_gang(&plan, 0);
-    struct op_tag tag = {OP_ALLREDUCE, 0, LAYER_NONE, LAYER_NONE, LAYER_NONE, LAYER_NONE, 0,
-                         OP_NONE,      0, 0,          0,          10};
+    struct op_tag tag = {.kind = OP_ALLREDUCE,
+                         .layer0 = LAYER_NONE,
+                         .layer1 = LAYER_NONE,
+                         .chunk = LAYER_NONE,
+                         .hop = LAYER_NONE,
+                         .bucket = OP_NONE,
+                         .bytes = 10};
     for (uint32_t r = 0; r < 2; r++) {
         uint32_t value =
             plan_add_value(&plan, &(struct value){.bytes = 10, .rank = r, .flags = VALUE_LIVE_IN});

@@ -221,7 +221,7 @@ static void test_unit_refusals(void)
     static const char *const specs[] = {
         "F",     "F=",   "=1",     "F=-1", "F=nan", "F=inf", "F=1e999",  "F=0x10",  "f=1",
         "X=1",   "F=1,", ",F=1",   "F=1 ", " F=1",  "F =1",  "F= 1",     "F=1;B=2", "F=1,F=1",
-        "F=1,5", "F=1e", "F=1..2", "F=+1", "F=--1", "FB=1",  "F=1,,B=1", "F=1B=1",  ","};
+        "F=1,5", "F=1e", "F=1..2", "F=+1", "F=--1", "BF=1",  "F=1,,B=1", "F=1B=1",  ","};
     for (size_t i = 0; i < G_N_ELEMENTS(specs); i++) {
         GError *error = NULL;
         if (cost_unit_new(specs[i], &error))
