@@ -208,18 +208,23 @@ static uint32_t first_kept(const struct shape *shape, uint32_t micro)
     return kept[shape->checkpoint] == 2 ? 0 : MIN(micro, shape->chunks - kept[shape->checkpoint]);
 }
 
+void pipeline_order(const struct shape *shape, struct actions *out)
+{
+    const struct pipe pipe = pipe_of(shape);
+    schedule_order(shape->schedule, &pipe, out);
+}
+
 static void open_pipeline(struct pipeline *p, struct build *b, struct actions *own)
 {
     const struct shape *shape = b->shape;
-    const struct pipe pipe = pipe_of(shape);
-    *p = (struct pipeline){.b = b, .rounds = n_rounds(shape), .micro = pipe.micro};
+    *p = (struct pipeline){.b = b, .rounds = n_rounds(shape), .micro = pipeline_micro(shape)};
     p->actions = shape->actions;
     p->asynchronous = is_asynchronous(shape);
     if (!shape->actions) {
-        schedule_order(shape->schedule, &pipe, own);
+        pipeline_order(shape, own);
         p->actions = own;
     }
-    p->kept_from = first_kept(shape, pipe.micro);
+    p->kept_from = first_kept(shape, p->micro);
     p->first_layer = g_new(uint32_t, (gsize)pipe_stages(p) + 1);
     split_layers(shape, pipe_stages(p), p->first_layer, NULL);
     p->tied_apart = shape->model->dims.tied && p->actions->rank[0] != p->actions->rank[pipe_stages(p) - 1];

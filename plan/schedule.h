@@ -70,6 +70,8 @@ const struct schedule *schedule_find(const char *name); /* NULL if there is none
 /* What any schedule refuses, then what this one does: ranks, stages and micro-batches out of range, fewer
  * micro-batches than it needs. */
 bool schedule_check(const struct schedule *, const struct pipe *, GError **);
+/* The order that mode pipeline plans for a legal shape.  mode-pipeline.c */
+void pipeline_order(const struct shape *, struct actions *);
 /* Of a legal size. */
 void schedule_order(const struct schedule *, const struct pipe *, struct actions *);
 
