@@ -221,6 +221,12 @@ uint32_t build_add_value(struct build *b, uint32_t rank, enum value_class cls, u
     return plan_add_value(b->plan, &v);
 }
 
+/* Whether the rank's weights, gradients and moments are the model's, not a copy for a step. */
+static bool keeps(const struct build *b, uint32_t rank)
+{
+    return !b->replicas || rank == 0;
+}
+
 static uint32_t micro_rows(const struct build *b, const struct build_rank *r, uint32_t micro)
 {
     return b->plan->micro_rows[(gsize)r->rank * b->plan->n_micro + micro];
@@ -233,30 +239,48 @@ static void add_layers(struct build *b, struct build_rank *r)
     uint32_t samples = micro_rows(b, r, 0);
     uint64_t scratch = 0;
     r->layers = b->plan->n_values;
-    r->layer_values = (uint32_t)G_N_ELEMENTS(layer_values) - 2 + optimizer_moments[b->shape->optimizer];
+    r->layer_values = (uint32_t)G_N_ELEMENTS(layer_values) - 2 +
+                      (keeps(b, r->rank) ? optimizer_moments[b->shape->optimizer] : 0);
     for (uint32_t i = 0; i < model->n_layers; i++) {
         for (uint32_t k = 0; k < r->layer_values; k++)
             build_add_value(b, r->rank, layer_values[k], i, 0,
                             build_value_bytes(b, layer_values[k], i, samples));
+        for (uint32_t k = 0; k < r->layer_values && !keeps(b, r->rank); k++)
+            b->plan->values[r->layers + i * r->layer_values + k].flags = 0;
         scratch = MAX(scratch, bytes_of(b, layer_scratch_numel(model, i, samples)));
     }
     r->scratch = build_add_value(b, r->rank, VALUE_SCRATCH, OP_NONE, 0, scratch);
 }
 
+/* Where ranks are copies, the first one reads the data of all. */
+static uint32_t input_rows(const struct build *b, const struct build_rank *r, uint32_t micro)
+{
+    return b->replicas && r->rank == 0 ? b->shape->batch : micro_rows(b, r, micro);
+}
+
 struct build_rank build_rank(struct build *b, uint32_t rank)
 {
-    struct build_rank r = {.rank = rank, .norm = OP_NONE, .weights_ready = OP_NONE};
+    struct build_rank r = {.rank = rank,
+                           .norm = OP_NONE,
+                           .copy = OP_NONE,
+                           .weights_ready = OP_NONE,
+                           .tokens = OP_NONE,
+                           .targets = OP_NONE,
+                           .logits = OP_NONE,
+                           .deltas = OP_NONE,
+                           .loss = OP_NONE};
     r.compute = build_lane(b, "compute", rank, LANE_COMPUTE);
-    r.copy = build_lane(b, "copy", rank, LANE_COPY);
+    if (keeps(b, rank))
+        r.copy = build_lane(b, "copy", rank, LANE_COPY);
     add_layers(b, &r);
     r.inputs = b->plan->n_values;
     for (uint32_t m = 0; m < b->plan->n_micro; m++)
-        build_add_value(b, r.rank, VALUE_INPUT, OP_NONE, m,
-                        model_input_bytes(b->shape->model, micro_rows(b, &r, m)));
+        build_add_value(b, r.rank, VALUE_INPUT, OP_NONE, b->replicas && rank == 0 ? OP_NONE : m,
+                        model_input_bytes(b->shape->model, input_rows(b, &r, m)));
     r.losses = b->plan->n_values;
     for (uint32_t m = 0; m < b->plan->n_micro; m++)
         build_add_value(b, r.rank, VALUE_LOSS, OP_NONE, m, sizeof(double));
-    if (b->shape->clip)
+    if (b->shape->clip && keeps(b, rank))
         r.norm = build_add_value(b, r.rank, VALUE_NORM, OP_NONE, 0, 2 * sizeof(double));
     return r;
 }
@@ -383,18 +407,31 @@ static void add_input(struct build *b, const struct build_rank *r, const struct 
     plan_access(b->plan, r->inputs + m->micro, ACCESS_WRITE);
 }
 
-static void add_loss(struct build *b, const struct build_rank *r, const struct build_micro *m,
-                     uint32_t input_op)
+/* What stands in for a value of the rank's, if anything does. */
+static uint32_t either(uint32_t instead, uint32_t value)
+{
+    return instead == OP_NONE ? value : instead;
+}
+
+static uint32_t out_value(const struct build *b, const struct build_rank *r, enum value_class cls,
+                          uint32_t layer)
+{
+    const bool last = layer + 1 == b->shape->model->n_layers;
+    return either(!last ? OP_NONE : cls == VALUE_ACT ? r->logits : r->deltas, build_value(r, cls, layer));
+}
+
+uint32_t build_loss(struct build *b, const struct build_rank *r, const struct build_micro *m, uint32_t input)
 {
     uint32_t last = b->shape->model->n_layers - 1;
     struct op_tag tag = build_tag(OP_LOSS);
     tag.micro = m->micro;
-    plan_add_op(b->plan, r->compute, &tag, build_loss_cost(b, m->samples));
-    plan_dep(b->plan, input_op);
-    plan_access(b->plan, build_value(r, VALUE_ACT, last), ACCESS_READ);
-    plan_access(b->plan, r->inputs + m->micro, ACCESS_READ);
-    plan_access(b->plan, build_value(r, VALUE_DELTA, last), ACCESS_WRITE);
-    plan_access(b->plan, r->losses + m->micro, ACCESS_WRITE);
+    const uint32_t op = plan_add_op(b->plan, r->compute, &tag, build_loss_cost(b, m->samples));
+    plan_dep(b->plan, input);
+    plan_access(b->plan, out_value(b, r, VALUE_ACT, last), ACCESS_READ);
+    plan_access(b->plan, either(r->targets, r->inputs + m->micro), ACCESS_READ);
+    plan_access(b->plan, out_value(b, r, VALUE_DELTA, last), ACCESS_WRITE);
+    plan_access(b->plan, either(r->loss, r->losses + m->micro), ACCESS_WRITE);
+    return op;
 }
 
 /* A tied head multiplies by the words of the embedding, which begin its block. */
@@ -424,31 +461,38 @@ static void add_layer_op(struct build *b, const struct build_rank *r, const stru
     tag.layer1 = (uint16_t)(layer + 1);
     plan_add_op(b->plan, r->compute, &tag, layer_cost(b, m, kind, layer));
     plan_access(b->plan, weight_value(b, r, layer), ACCESS_READ);
-    plan_access(b->plan, layer ? build_value(r, VALUE_ACT, layer - 1) : r->inputs + m->micro, ACCESS_READ);
+    plan_access(b->plan,
+                layer ? build_value(r, VALUE_ACT, layer - 1) : either(r->tokens, r->inputs + m->micro),
+                ACCESS_READ);
+}
+
+void build_layers(struct build *b, const struct build_rank *r, const struct build_micro *m, uint32_t input)
+{
+    for (uint32_t i = 0; i < b->shape->model->n_layers; i++) {
+        add_layer_op(b, r, m, OP_FWD, i);
+        if (i == 0)
+            plan_dep(b->plan, input);
+        if (i == 0 && r->weights_ready != OP_NONE)
+            plan_dep(b->plan, r->weights_ready);
+        plan_access(b->plan, out_value(b, r, VALUE_ACT, i), ACCESS_WRITE);
+        plan_access(b->plan, build_value(r, VALUE_SAVED, i), ACCESS_WRITE);
+        plan_access(b->plan, r->scratch, ACCESS_WRITE);
+    }
 }
 
 void build_forward(struct build *b, const struct build_rank *r, const struct build_micro *m)
 {
     add_input(b, r, m);
-    uint32_t input_op = b->plan->n_ops - 1;
-    for (uint32_t i = 0; i < b->shape->model->n_layers; i++) {
-        add_layer_op(b, r, m, OP_FWD, i);
-        if (i == 0)
-            plan_dep(b->plan, input_op);
-        if (i == 0 && r->weights_ready != OP_NONE)
-            plan_dep(b->plan, r->weights_ready);
-        plan_access(b->plan, build_value(r, VALUE_ACT, i), ACCESS_WRITE);
-        plan_access(b->plan, build_value(r, VALUE_SAVED, i), ACCESS_WRITE);
-        plan_access(b->plan, r->scratch, ACCESS_WRITE);
-    }
-    add_loss(b, r, m, input_op);
+    const uint32_t input = b->plan->n_ops - 1;
+    build_layers(b, r, m, input);
+    build_loss(b, r, m, input);
 }
 
 void build_backward(struct build *b, const struct build_rank *r, const struct build_micro *m, uint32_t layer)
 {
     add_layer_op(b, r, m, OP_BWD, layer);
     plan_access(b->plan, build_value(r, VALUE_SAVED, layer), ACCESS_READ);
-    plan_access(b->plan, build_value(r, VALUE_DELTA, layer), ACCESS_READ);
+    plan_access(b->plan, out_value(b, r, VALUE_DELTA, layer), ACCESS_READ);
     if (layer)
         plan_access(b->plan, build_value(r, VALUE_DELTA, layer - 1), ACCESS_WRITE);
     access_grad(b, r, m, layer);

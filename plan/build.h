@@ -9,6 +9,7 @@ struct build {
     const struct shape *shape;
     struct plan *plan;
     char **layer_shapes;
+    bool replicas; /* rank 0 alone has data, optimizer, and weights and gradients that outlive the step */
 };
 
 /* One rank.  Lanes and values are added by build_rank, in this order for every rank. */
@@ -20,6 +21,9 @@ struct build_rank {
     uint32_t scratch;              /* value */
     uint32_t layers, layer_values; /* value of the first layer, and how many a layer has: see build_value */
     uint32_t weights_ready;        /* op after which the weights may be read; OP_NONE: from the start */
+    /* What stands in for the micro-batch's input, for its targets, for the last layer's output and the gradient by it,
+     * for its loss; OP_NONE: nothing */
+    uint32_t tokens, targets, logits, deltas, loss;
 };
 
 /* One micro-batch of one rank. */
@@ -76,7 +80,10 @@ uint32_t build_weight_layer(const struct model *, uint32_t layer);
 /* A tag that says nothing but the kind. */
 struct op_tag build_tag(enum op_kind);
 
-/* INPUT, FWD of every layer, LOSS */
+/* FWD of every layer, the first after op `input`; LOSS, after it too. */
+void build_layers(struct build *, const struct build_rank *, const struct build_micro *, uint32_t input);
+uint32_t build_loss(struct build *, const struct build_rank *, const struct build_micro *, uint32_t input);
+/* INPUT, then both. */
 void build_forward(struct build *, const struct build_rank *, const struct build_micro *);
 /* Gradients of micro-batches after the first are added to those before. */
 void build_backward(struct build *, const struct build_rank *, const struct build_micro *, uint32_t layer);

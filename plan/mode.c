@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const struct mode *const modes[] = {&mode_single, &mode_ddp, &mode_pipeline, NULL};
+const struct mode *const modes[] = {&mode_single, &mode_ddp, &mode_dp, &mode_pipeline, NULL};
 
 const struct mode *mode_find(const char *name)
 {

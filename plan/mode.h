@@ -66,7 +66,7 @@ struct mode {
                   struct plan *); /* a legal shape; plan is initialised, left unsealed */
 };
 
-extern const struct mode mode_single, mode_ddp, mode_pipeline;
+extern const struct mode mode_single, mode_ddp, mode_dp, mode_pipeline;
 extern const struct mode *const modes[];        /* ends with NULL */
 const struct mode *mode_find(const char *name); /* NULL if there is none */
 

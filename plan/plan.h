@@ -79,7 +79,7 @@ struct gang {
  * than n_ops, the end mark.  The order of accesses is the kind's contract with whoever runs it:
  *   INPUT   write input
  *   FWD, RECOMPUTE  read weight, read act (input of the first layer: the tokens), write act, write saved, write scratch
- *   LOSS    read act (logits), read input, write delta, write loss; both weighted by the micro-batch's part of the rank's
+ *   LOSS    read act (logits), read input, whole or its targets alone, write delta, write loss; both weighted by the micro-batch's part of the rank's
  *           samples
  *   BWD     read weight, read act (input), read saved, read delta, write delta (none at the first layer), write grad (update: is added to),
  *           write scratch
