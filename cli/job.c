@@ -216,6 +216,21 @@ uint32_t job_default_ranks(const struct job *job)
                              : MIN(4, job->cluster->nodes * job->cluster->devices);
 }
 
+static bool pick_dp(struct job *job, const struct options *o, GError **error)
+{
+    const char *gather = option_text(o, OPTION_GATHER, gather_name(GATHER_LOGITS)),
+               *reduction = option_text(o, OPTION_LOSS_REDUCTION, "mean");
+    struct shape *s = &job->shape;
+    while (s->gather < GATHERS && strcmp(gather, gather_name(s->gather)))
+        s->gather++;
+    if (s->gather == GATHERS)
+        return option_unknown(error, OPTION_GATHER, gather, "logits or loss");
+    s->loss_sum = !strcmp(reduction, "sum");
+    s->gil = o->given[OPTION_GIL];
+    return s->loss_sum || !strcmp(reduction, "mean") ||
+           option_unknown(error, OPTION_LOSS_REDUCTION, reduction, "mean or sum");
+}
+
 /* Samples where nobody says: some for each rank, or, in a pipeline, for each micro-batch. */
 static uint32_t default_batch(const struct job *job)
 {
@@ -247,8 +262,8 @@ static bool pick_shape(struct job *job, const struct options *o, GError **error)
             "--first-iteration has one bucket and nothing to overlap it with: leave --overlap out");
         return false;
     }
-    return pick_optimizer(job, o, error) && pick_algo(job, o, error) && pick_overlaps(job, o, error) &&
-           check_shapes(job, error);
+    return pick_dp(job, o, error) && pick_optimizer(job, o, error) && pick_algo(job, o, error) &&
+           pick_overlaps(job, o, error) && check_shapes(job, error);
 }
 
 /* A plan for more devices than there are begins anew with the first. */

@@ -69,7 +69,10 @@ static int loss(const struct compute *c, void *stream, uint32_t id, void *const 
     const uint32_t samples = plan_samples(c->plan, id).n;
     const double weight = plan_loss_weight(c->plan, id);
     const size_t tokens = (size_t)samples * d->seq;
-    const int32_t *target = (const int32_t *)mem[1] + tokens;
+    /* Behind the tokens, or alone. */
+    const struct value *input = &c->plan->values[c->plan->accesses[c->plan->ops[id].first_access + 1].value];
+    const bool whole = input->offset == 0;
+    const int32_t *target = (const int32_t *)mem[1] + (whole ? tokens : 0);
     if (c->model->task == TASK_TOKENS)
         return c->k->cross_entropy(stream, tokens, d->vocab, weight, mem[0], target, mem[2], mem[3]);
     return c->k->cross_entropy(stream, samples, d->classes, weight, mem[0], target, mem[2], mem[3]);
