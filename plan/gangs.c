@@ -1,9 +1,11 @@
 #include "plan/gangs.h"
 
+#include "base/huge.h"
+
 /* Ops in rank order, then in their own. */
 static uint32_t *by_rank(const struct plan *plan)
 {
-    uint32_t *ops = g_new(uint32_t, plan->n_ops + 1);
+    uint32_t *ops = huge_new(uint32_t, (gsize)plan->n_ops + 1);
     g_autofree uint32_t *at = g_new0(uint32_t, plan->t.n_ranks + 1);
     for (uint32_t i = 0; i < plan->n_ops; i++)
         at[plan->t.lanes[plan->ops[i].lane].rank + 1]++;

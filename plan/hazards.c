@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/huge.h"
 #include "plan/seal.h"
 
 struct segments {
@@ -57,7 +58,7 @@ static uint64_t *collect_cuts(const struct plan *plan, uint32_t *first)
         first[plan->values[i].root + 1] += 2;
     for (uint32_t i = 0; i < plan->n_values; i++)
         first[i + 1] += first[i];
-    uint64_t *cuts = g_new(uint64_t, 2 * (gsize)plan->n_values + 1);
+    uint64_t *cuts = huge_new(uint64_t, 2 * (gsize)plan->n_values + 1);
     g_autofree uint32_t *next = g_memdup2(first, ((gsize)plan->n_values + 1) * sizeof *first);
     for (uint32_t i = 0; i < plan->n_values; i++) {
         const struct value *v = &plan->values[i];
@@ -70,10 +71,10 @@ static uint64_t *collect_cuts(const struct plan *plan, uint32_t *first)
 /* Fills first and last; returns the number of segments. */
 static uint32_t cut_roots(const struct plan *plan, struct segments *seg)
 {
-    g_autofree uint32_t *first = g_new0(uint32_t, (gsize)plan->n_values + 1);
+    g_autofree uint32_t *first = huge_new0(uint32_t, (gsize)plan->n_values + 1);
     g_autofree uint64_t *cuts = collect_cuts(plan, first);
-    g_autofree uint32_t *n_cuts = g_new(uint32_t, (gsize)plan->n_values + 1);
-    g_autofree uint32_t *base = g_new(uint32_t, (gsize)plan->n_values + 1);
+    g_autofree uint32_t *n_cuts = huge_new(uint32_t, (gsize)plan->n_values + 1);
+    g_autofree uint32_t *base = huge_new(uint32_t, (gsize)plan->n_values + 1);
     uint32_t total = 0;
     for (uint32_t i = 0; i < plan->n_values; i++) {
         if (plan->values[i].root != i)
@@ -168,14 +169,15 @@ static bool check_accesses(struct hazards *h, uint32_t id)
 
 bool seal_hazards(struct plan *plan, const struct chains *chains, GError **error)
 {
-    g_autofree uint32_t *first = g_new(uint32_t, (gsize)plan->n_values + 1);
-    g_autofree uint32_t *last = g_new(uint32_t, (gsize)plan->n_values + 1);
+    g_autofree uint32_t *first = huge_new(uint32_t, (gsize)plan->n_values + 1);
+    g_autofree uint32_t *last = huge_new(uint32_t, (gsize)plan->n_values + 1);
     g_free(plan->clocks);
-    plan->clocks = g_new(uint32_t, (gsize)plan->n_ops * chains->slots + 1);
+    plan->clocks = huge_new(uint32_t, (gsize)plan->n_ops * chains->slots + 1);
     plan->clock_slots = chains->slots;
     struct hazards h = {plan, chains, {first, last, NULL, NULL}, plan->clocks, error};
     gsize n = cut_roots(plan, &h.seg);
-    g_autofree uint32_t *writer = g_new(uint32_t, n + 1), *readers = g_new(uint32_t, n * chains->slots + 1);
+    g_autofree uint32_t *writer = huge_new(uint32_t, n + 1),
+                        *readers = huge_new(uint32_t, n * chains->slots + 1);
     h.seg.writer = writer;
     h.seg.readers = readers;
     memset(writer, 0xff, n * sizeof *writer);

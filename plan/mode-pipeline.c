@@ -190,6 +190,36 @@ static void fill_gangs(struct pipeline *p)
     p->comm_gangs = add_gangs(plan, plan->n_colls);
 }
 
+/* What an action of a stage of so many layers adds at most: its ops, what it receives and sends. */
+static void count_action(const struct pipeline *p, const struct action *a, struct plan_room *room)
+{
+    const uint64_t layers = p->first_layer[a->stage + 1] - p->first_layer[a->stage],
+                   again =
+                       a->micro < p->kept_from && (a->kind == ACTION_B || a->kind == ACTION_I) ? layers : 0;
+    room->ops += layers + again + 2;
+    room->accesses += 7 * layers + 5 * again + 2;
+    room->deps += 4;
+    room->values += a->kind == ACTION_W ? 0 : 2 * (layers + again) + 1;
+}
+
+/* Beside them each rank has its parameters, each micro-batch its input, twice, and its loss. */
+static void reserve(const struct pipeline *p)
+{
+    const struct actions *a = p->actions;
+    const uint64_t layers = p->b->shape->model->n_layers, ranks = a->n_ranks;
+    struct plan_room room = {.gangs = 2 * (uint64_t)pipe_stages(p) * p->micro};
+    for (uint32_t i = 0; i < a->first[ranks]; i++)
+        count_action(p, &a->list[i], &room);
+    room.ops += 3 * (uint64_t)p->micro + 8 * ranks;
+    room.values += 4 * (uint64_t)p->micro + 8 * layers + ranks * (ranks + 8);
+    room.accesses += 7 * (uint64_t)p->micro + 16 * layers;
+    room.deps += 6 * (uint64_t)p->micro + 8 * ranks;
+    uint64_t *const all[] = {&room.ops, &room.values, &room.accesses, &room.deps, &room.gangs};
+    for (unsigned i = 0; i < G_N_ELEMENTS(all); i++)
+        *all[i] *= p->rounds;
+    plan_reserve(p->b->plan, &room);
+}
+
 static void fill_caches(struct pipeline *p)
 {
     const gsize costs = (gsize)OP_KINDS * p->b->shape->model->n_layers * 4,
@@ -229,6 +259,7 @@ static void open_pipeline(struct pipeline *p, struct build *b, struct actions *o
     split_layers(shape, pipe_stages(p), p->first_layer, NULL);
     p->tied_apart = shape->model->dims.tied && p->actions->rank[0] != p->actions->rank[pipe_stages(p) - 1];
     fill_stages(p);
+    reserve(p);
     fill_gangs(p);
     fill_caches(p);
 }

@@ -1,5 +1,7 @@
 #include "plan/plan.h"
 
+#include "base/huge.h"
+
 G_DEFINE_QUARK(parprof_plan, plan_error)
 
 /* Capacities, and the costs that exist, so that a key is stored once. */
@@ -13,7 +15,16 @@ struct plan_index {
     do {                                                                                                     \
         if ((n) == (capacity)) {                                                                             \
             (capacity) = MAX(2 * (capacity), 1024);                                                          \
-            (array) = g_renew(__typeof__(*(array)), (array), (capacity));                                    \
+            (array) = huge_grow((array), (n), (capacity), sizeof *(array));                                  \
+        }                                                                                                    \
+    } while (0)
+
+#define RESERVE(array, n, capacity, more)                                                                    \
+    do {                                                                                                     \
+        const uint64_t wanted = (n) + (more);                                                                \
+        if (wanted > (capacity) && wanted < UINT32_MAX) {                                                    \
+            (capacity) = (uint32_t)wanted;                                                                   \
+            (array) = huge_grow((array), (n), (capacity), sizeof *(array));                                  \
         }                                                                                                    \
     } while (0)
 
@@ -38,6 +49,16 @@ void plan_init(struct plan *plan)
     plan->index->cost_ids = g_hash_table_new_full(cost_key_hash, same_cost, g_free, NULL);
     GROW(plan->ops, plan->n_ops, plan->index->ops);
     mark_end(plan);
+}
+
+void plan_reserve(struct plan *plan, const struct plan_room *room)
+{
+    struct plan_index *index = plan->index;
+    RESERVE(plan->ops, plan->n_ops + 1, index->ops, room->ops);
+    RESERVE(plan->values, plan->n_values, index->values, room->values);
+    RESERVE(plan->accesses, plan->n_accesses, index->accesses, room->accesses);
+    RESERVE(plan->deps, plan->n_deps, index->deps, room->deps);
+    RESERVE(plan->gangs, plan->n_gangs, index->gangs, room->gangs);
 }
 
 void plan_release(struct plan *plan)

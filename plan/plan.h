@@ -159,6 +159,12 @@ uint32_t plan_rounds(const struct plan *);                 /* at least 1 */
 void plan_init(struct plan *);
 void plan_release(struct plan *); /* safe on a plan that is partly built */
 
+/* Room for so many more, so that a large plan does not move while it grows. */
+struct plan_room {
+    uint64_t ops, values, accesses, deps, gangs;
+};
+void plan_reserve(struct plan *, const struct plan_room *);
+
 uint32_t plan_add_lane(struct plan *, const struct lane *); /* copies the name */
 uint32_t plan_add_value(struct plan *, const struct value *); /* a root: offset and root are set here */
 uint32_t plan_add_view(struct plan *, uint32_t root, uint64_t offset, uint64_t bytes);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/huge.h"
 #include "plan/gangs.h"
 #include "plan/seal.h"
 
@@ -286,7 +287,7 @@ static bool check_gangs(struct seal *s)
 {
     struct plan *plan = s->plan;
     g_free(plan->gang_ops);
-    plan->gang_ops = g_new(uint32_t, plan->n_ops + 1);
+    plan->gang_ops = huge_new(uint32_t, (gsize)plan->n_ops + 1);
     plan->n_gang_ops = gangs_gather(plan, plan->gangs, plan->gang_ops);
     for (uint32_t g = 0; g < plan->n_gangs; g++) {
         if (plan->gangs[g].n == 0) {
@@ -318,8 +319,8 @@ static void link_lanes(const struct plan *plan, struct chains *c)
     g_autofree uint32_t *last = g_new(uint32_t, plan->t.n_lanes + 1);
     *c = (struct chains){
         .lane_slot = g_new(uint32_t, plan->t.n_lanes + 1),
-        .previous = g_new(uint32_t, plan->n_ops + 1),
-        .place = g_new(uint32_t, plan->n_ops + 1),
+        .previous = huge_new(uint32_t, (gsize)plan->n_ops + 1),
+        .place = huge_new(uint32_t, (gsize)plan->n_ops + 1),
     };
     c->slots = seal_lane_slots(plan, c->lane_slot);
     for (uint32_t i = 0; i < plan->t.n_lanes; i++)
@@ -438,12 +439,12 @@ static bool refuse_deadlock(const struct seal *s, const struct kahn *k)
 static bool find_order(struct seal *s)
 {
     struct plan *plan = s->plan;
-    g_autofree uint32_t *first = g_new0(uint32_t, plan->n_ops + 1);
-    g_autofree uint32_t *after = g_new(uint32_t, (gsize)plan->n_deps + plan->n_ops + 1);
-    g_autofree uint32_t *waits = g_new0(uint32_t, (gsize)plan->n_ops + plan->n_gangs + 1);
+    g_autofree uint32_t *first = huge_new0(uint32_t, (gsize)plan->n_ops + 1);
+    g_autofree uint32_t *after = huge_new(uint32_t, (gsize)plan->n_deps + plan->n_ops + 1);
+    g_autofree uint32_t *waits = huge_new0(uint32_t, (gsize)plan->n_ops + plan->n_gangs + 1);
     struct kahn k = {first, after, waits};
     g_free(plan->order);
-    plan->order = g_new(uint32_t, plan->n_ops + 1);
+    plan->order = huge_new(uint32_t, (gsize)plan->n_ops + 1);
     kahn_edges(s, &k);
     return kahn_run(plan, &k) == plan->n_ops || refuse_deadlock(s, &k);
 }

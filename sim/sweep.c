@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/huge.h"
+
 /* An op, or a join of two waits.  What it waits for are slots, each the end of something; slot 0 is time 0.
  * Ends on a lane never decrease, so of an op's dependencies only the last on each other lane counts; where
  * more than one lane remains, joins of cost 0 come first. */
@@ -123,10 +125,10 @@ struct sweep *sweep_new(const struct plan *plan)
     struct sweep *s = g_new(struct sweep, 1);
     *s = (struct sweep){
         .n_ops = plan->n_ops, .n_lanes = plan->t.n_lanes, .n_costs = plan->n_costs, .n_slots = 1};
-    s->nodes = g_new(struct node, most_nodes);
-    s->segments = g_new(struct segment, (size_t)plan->n_gangs + 1);
-    s->op_node = g_new(uint32_t, s->n_ops);
-    s->op_slot = g_new(uint32_t, s->n_ops);
+    s->nodes = huge_new(struct node, most_nodes);
+    s->segments = huge_new(struct segment, (size_t)plan->n_gangs + 1);
+    s->op_node = huge_new(uint32_t, s->n_ops);
+    s->op_slot = huge_new(uint32_t, s->n_ops);
     s->lane_slot = g_new0(uint32_t, s->n_lanes);
     struct packer p = {s,
                        plan,
@@ -139,7 +141,7 @@ struct sweep *sweep_new(const struct plan *plan)
     g_free(p.members);
     g_free(p.lane_stamp);
     g_free(p.lane_wait);
-    s->end_ns = g_new0(int64_t, s->n_slots);
+    s->end_ns = huge_new0(int64_t, s->n_slots);
     s->cost_ns = g_new0(int64_t, (size_t)s->n_costs + 1);
     return s;
 }
