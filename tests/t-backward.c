@@ -2,6 +2,7 @@
  * gradients: each op of a hand-made step on its own memory, which is not a number until it is written. */
 #include <math.h>
 
+#include "tests/hand-plan.h"
 #include "tests/step.h"
 #include "tests/tap.h"
 
@@ -380,7 +381,49 @@ static void test_contract(void)
     model_free(model);
 }
 
-/* Both parts' products make up backward's, and their traffic what both touch. */
+/* Rank 0 has the tokens and targets of all, rank 1 receives its own: tokens as tokens, targets as targets. */
+static void test_received(void)
+{
+    struct model *model = tiny_model(DTYPE_F64);
+    struct plan plan;
+    const uint64_t tokens = model->dims.seq * sizeof(int32_t), all = model_input_bytes(model, 2),
+                   own = model_input_bytes(model, 1), targets = own - tokens;
+    begin_plan(&plan, model, 2);
+    const uint32_t input[] = {
+        plan_add_value(&plan, &(struct value){.bytes = all, .cls = VALUE_INPUT, .micro = OP_NONE}),
+        plan_add_value(&plan, &(struct value){.bytes = own, .rank = 1, .cls = VALUE_INPUT})};
+    const uint32_t fill = add_op(&plan, 2, OP_INPUT, OP_NONE, 0);
+    plan.ops[fill].tag.micro = OP_NONE;
+    plan_access(&plan, input[0], ACCESS_WRITE);
+    const uint32_t gang = plan_add_gang(&plan, 0),
+                   from_tokens = plan_add_view(&plan, input[0], tokens, tokens),
+                   from_targets = plan_add_view(&plan, input[0], 2 * tokens + targets, targets),
+                   astray = plan_add_view(&plan, input[0], 2 * tokens, tokens);
+    const uint32_t send = add_op(&plan, COMM_LANE, OP_SEND, gang, own);
+    plan_dep(&plan, fill);
+    plan_access(&plan, from_tokens, ACCESS_READ);
+    plan_access(&plan, from_targets, ACCESS_READ);
+    add_op(&plan, LANES + COMM_LANE, OP_RECV, gang, own);
+    plan_access(&plan, plan_add_view(&plan, input[1], 0, tokens), ACCESS_WRITE);
+    plan_access(&plan, plan_add_view(&plan, input[1], tokens, targets), ACCESS_WRITE);
+    end_plan(&plan);
+    g_assert_true(plan_check_run(&plan, model, NULL));
+    struct access *sent = &plan.accesses[plan.ops[send].first_access];
+    sent->value = astray;
+    g_assert_false(plan_check_run(&plan, model, NULL));
+    sent->value = from_tokens;
+    plan.values[from_tokens].cls = VALUE_ACT;
+    g_assert_false(plan_check_run(&plan, model, NULL));
+    plan.values[from_tokens].cls = VALUE_INPUT;
+    plan.ops[fill].tag.micro = 0;
+    g_assert_false(plan_check_run(&plan, model, NULL));
+    plan.ops[fill].tag.micro = OP_NONE;
+    g_assert_true(plan_check_run(&plan, model, NULL));
+    plan_release(&plan);
+    model_free(model);
+}
+
+/* Both parts' products make up backward's. */
 static void test_flops(gconstpointer name)
 {
     g_autoptr(GError) error = NULL;
@@ -419,5 +462,6 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/backward/update", test_update);
     g_test_add_func("/backward/contract", test_contract);
+    g_test_add_func("/backward/received", test_received);
     return g_test_run();
 }
