@@ -46,6 +46,13 @@ static inline void *piece(const struct call *l, const void *saved, unsigned whic
            (size_t)layer_saved_offset(l->c->model, l->layer, (uint32_t)l->samples, which) * l->elem;
 }
 
+/* Of what input gradients leave to weight gradients. */
+static inline void *left(const struct call *l, const void *pending, unsigned which)
+{
+    return (char *)pending +
+           (size_t)layer_pending_offset(l->c->model, l->layer, (uint32_t)l->samples, which) * l->elem;
+}
+
 static inline void *after(const struct call *l, void *scratch, size_t elements)
 {
     return (char *)scratch + elements * l->elem;
@@ -104,29 +111,40 @@ static inline int call_activation(const struct call *l)
 }
 
 /* layer-embedding.c, layer-block.c, layer-dense.c: forward and backward of a layer kind, as in layer_forward
- * and layer_backward. */
+ * and layer_backward; NAME_input and NAME_weight, as in layer_backward_input and layer_backward_weight.  Of
+ * norm and logits, NAME_backward is these too: without dw, without dx. */
 int embedding_forward(const struct call *l, const int32_t *token, void *y, void *saved, void *scratch);
 int embedding_backward(const struct call *l, const int32_t *token, const void *saved, const void *dy,
                        void *dw, void *scratch);
 int attention_forward(const struct call *l, const void *x, void *y, void *saved, void *scratch);
 int attention_backward(const struct call *l, const void *x, const void *saved, const void *dy, void *dx,
                        void *dw, void *scratch);
+int attention_input(const struct call *l, const void *x, const void *saved, const void *dy, void *dx,
+                    void *pending, void *scratch);
+int attention_weight(const struct call *l, const void *x, const void *saved, const void *dy,
+                     const void *pending, void *dw);
 int feed_forward_forward(const struct call *l, const void *x, void *y, void *saved);
 int feed_forward_backward(const struct call *l, const void *x, const void *saved, const void *dy, void *dx,
                           void *dw, void *scratch);
+int feed_forward_input(const struct call *l, const void *x, const void *saved, const void *dy, void *dx,
+                       void *pending);
+int feed_forward_weight(const struct call *l, const void *x, const void *saved, const void *dy,
+                        const void *pending, void *dw);
 int norm_forward(const struct call *l, const void *x, void *y, void *saved);
 int norm_backward(const struct call *l, const void *x, const void *saved, const void *dy, void *dx, void *dw);
 int dense_forward(const struct call *l, const void *x, void *y, void *saved);
 int dense_backward(const struct call *l, const void *x, const void *saved, const void *dy, void *dx, void *dw,
                    void *dhidden);
+int dense_input(const struct call *l, const void *saved, const void *dy, void *dx, void *pending);
+int dense_weight(const struct call *l, const void *x, const void *pending, void *dw);
 int pooler_forward(const struct call *l, const void *x, void *y, void *saved);
 int pooler_backward(const struct call *l, const void *x, const void *saved, const void *dy, void *dx,
                     void *dw, void *dout);
+int pooler_input(const struct call *l, const void *saved, const void *dy, void *dx, void *dout);
+int pooler_weight(const struct call *l, const void *x, const void *dout, void *dw);
+int classifier_forward(const struct call *l, const void *x, void *y);
+int classifier_backward(const struct call *l, const void *x, const void *dy, void *dx, void *dw);
 int head_forward(const struct call *l, const void *x, void *y);
 int head_backward(const struct call *l, const void *x, const void *dy, void *dx, void *dw);
-int logits_forward(const struct call *l, size_t rows, size_t classes, const void *w, const void *bias,
-                   const void *x, void *y);
-int logits_backward(const struct call *l, size_t rows, size_t classes, const void *w, const void *x,
-                    const void *dy, void *dx, void *dw, void *dbias);
 
 #endif

@@ -39,8 +39,7 @@ int layer_forward(const struct layer_call *call, void *y)
     case LAYER_DENSE:
         return dense_forward(&l, x, y, saved);
     case LAYER_CLASSIFIER:
-        return logits_forward(&l, l.samples, m->classes, param(&l, SLOT_CLASSIFIER_WEIGHT),
-                              param(&l, SLOT_CLASSIFIER_BIAS), x, y);
+        return classifier_forward(&l, x, y);
     case LAYER_HEAD:
         return head_forward(&l, x, y);
     case LAYER_STEM:
@@ -74,11 +73,71 @@ int layer_backward(const struct layer_call *call, const void *dy, void *dx, void
     case LAYER_DENSE:
         return dense_backward(&l, x, saved, dy, dx, dweight, scratch);
     case LAYER_CLASSIFIER:
-        return logits_backward(&l, l.samples, m->classes, param(&l, SLOT_CLASSIFIER_WEIGHT), x, dy, dx,
-                               grad(&l, dweight, SLOT_CLASSIFIER_WEIGHT),
-                               grad(&l, dweight, SLOT_CLASSIFIER_BIAS));
+        return classifier_backward(&l, x, dy, dx, dweight);
     case LAYER_HEAD:
         return head_backward(&l, x, dy, dx, dweight);
+    case LAYER_STEM:
+    case LAYER_BASIC:
+    case LAYER_BOTTLENECK:
+    case LAYER_KINDS:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+int layer_backward_input(const struct layer_call *call, const void *dy, void *dx, void *pending)
+{
+    const struct call l = call_of(call, 0);
+    const void *x = call->x, *saved = call->saved;
+    switch ((enum layer_kind)l.c->model->layers[l.layer].kind) {
+    case LAYER_ATTENTION:
+        return attention_input(&l, x, saved, dy, dx, pending, call->scratch);
+    case LAYER_FEED_FORWARD:
+        return feed_forward_input(&l, x, saved, dy, dx, pending);
+    case LAYER_NORM:
+        return norm_backward(&l, x, saved, dy, dx, NULL);
+    case LAYER_POOLER:
+        return pooler_input(&l, saved, dy, dx, pending);
+    case LAYER_DENSE:
+        return dense_input(&l, saved, dy, dx, pending);
+    case LAYER_CLASSIFIER:
+        return classifier_backward(&l, x, dy, dx, NULL);
+    case LAYER_HEAD:
+        return head_backward(&l, x, dy, dx, NULL);
+    case LAYER_EMBEDDING:
+    case LAYER_BAG:
+    case LAYER_STEM:
+    case LAYER_BASIC:
+    case LAYER_BOTTLENECK:
+    case LAYER_KINDS:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+int layer_backward_weight(const struct layer_call *call, const void *dy, const void *pending, void *dweight,
+                          int accumulate)
+{
+    const struct call l = call_of(call, accumulate);
+    const void *x = call->x, *saved = call->saved;
+    switch ((enum layer_kind)l.c->model->layers[l.layer].kind) {
+    case LAYER_ATTENTION:
+        return attention_weight(&l, x, saved, dy, pending, dweight);
+    case LAYER_FEED_FORWARD:
+        return feed_forward_weight(&l, x, saved, dy, pending, dweight);
+    case LAYER_NORM:
+        return norm_backward(&l, x, saved, dy, NULL, dweight);
+    case LAYER_POOLER:
+        return pooler_weight(&l, x, pending, dweight);
+    case LAYER_DENSE:
+        return dense_weight(&l, x, pending, dweight);
+    case LAYER_CLASSIFIER:
+        return classifier_backward(&l, x, dy, NULL, dweight);
+    case LAYER_HEAD:
+        return head_backward(&l, x, dy, NULL, dweight);
+    case LAYER_EMBEDDING:
+    case LAYER_BAG:
+        return layer_backward(call, dy, NULL, dweight, accumulate);
     case LAYER_STEM:
     case LAYER_BASIC:
     case LAYER_BOTTLENECK:

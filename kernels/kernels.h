@@ -41,7 +41,8 @@ struct k_table {
      * out = (sum - mean) rstd gamma + beta.  epsilon 1e-5. */
     int (*add_norm)(void *stream, size_t rows, size_t d, const void *x, const void *y, const void *bias, const void *gamma,
                     const void *beta, void *sum, void *out, void *mean, void *rstd);
-    /* From dout: dsum, to which `plus` is added (NULL: nothing), dgamma, dbeta. */
+    /* From dout: dsum, to which `plus` is added (NULL: nothing), dgamma, dbeta.  dsum NULL: only the two others; both of
+     * these NULL: only dsum. */
     int (*add_norm_grad)(void *stream, size_t rows, size_t d, const void *dout, const void *sum, const void *gamma,
                          const void *mean, const void *rstd, const void *plus, void *dsum, void *dgamma, void *dbeta, int accumulate);
 
@@ -61,7 +62,7 @@ struct k_table {
 
     /* x = x + bias, y = activation(x); rows x n */
     int (*bias_act)(void *stream, int activation, size_t rows, size_t n, const void *bias, void *x, void *y);
-    /* dx = dy activation'(x), and dbias = column sums of dx; dx may be dy */
+    /* dx = dy activation'(x), and dbias = column sums of dx (NULL: only dx); dx may be dy */
     int (*bias_act_grad)(void *stream, int activation, size_t rows, size_t n, const void *dy, const void *x, void *dx,
                          void *dbias, int accumulate);
     /* y = tanh(y + bias), rows x n;  dx = dy (1 - y^2) */
@@ -103,6 +104,8 @@ struct k_table {
                 const double *factor, const void *grad, void *moment, void *variance, void *weight);
     /* sum += x[0]^2 + x[1]^2 + ..., in double */
     int (*sum_squares)(void *stream, size_t n, const void *x, double *sum);
+    /* sum = x[0] + x[1] + ..., in that order; zero elements: 0 */
+    int (*total)(void *stream, size_t n, const double *x, double *sum);
     /* norm[1] = min(1, max_norm / (sqrt(norm[0]) + 1e-6)): torch.nn.utils.clip_grad_norm_ */
     int (*clip_factor)(void *stream, double max_norm, double *norm);
 };

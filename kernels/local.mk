@@ -8,7 +8,7 @@ libkernels_a_SOURCES = %D%/kernels.h \
 	%D%/cpu/ref.h %D%/cpu/ref-f32.c %D%/cpu/ref-f64.c \
 	%D%/cpu/fast.h %D%/cpu/fast-math.h %D%/cpu/dropout.h %D%/cpu/blas.c %D%/cpu/fast.c %D%/cpu/fast-activation.c \
 	%D%/cpu/fast-attention.c %D%/cpu/fast-dropout.c %D%/cpu/fast-embed.c %D%/cpu/fast-loss.c %D%/cpu/fast-norm.c \
-	%D%/cpu/fast-optim.c %D%/cpu/ref-optim.h
+	%D%/cpu/fast-optim.c %D%/cpu/ref-optim.h %D%/cpu/total.h
 # The GPU's, compiled by nvcc into parprof-cuda.so.
 CUDA_KERNELS = %D%/cuda/activation.cu %D%/cuda/attention.cu %D%/cuda/bias.cu %D%/cuda/elementwise.cu %D%/cuda/embedding.cu \
 	%D%/cuda/loss.cu %D%/cuda/norm.cu %D%/cuda/optimizer.cu %D%/cuda/product.cu %D%/cuda/stream.cu

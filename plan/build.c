@@ -189,6 +189,8 @@ uint64_t build_value_bytes(const struct build *b, enum value_class cls, uint32_t
         return bytes_of(b, model->layers[layer].numel);
     case VALUE_SAVED:
         return bytes_of(b, layer_saved_numel(model, layer, samples));
+    case VALUE_PENDING:
+        return bytes_of(b, layer_pending_numel(model, layer, samples));
     default:
         return bytes_of(b, layer_out_numel(model, layer, samples));
     }
@@ -327,7 +329,8 @@ struct op_tag build_tag(enum op_kind kind)
 }
 
 /* The memory that a layer's forward or backward reads and writes once each.  Of an embedding's tables forward
- * reads only the rows that it looks up. */
+ * reads only the rows that it looks up.  The gradients by a layer's inputs need its weights, those by its
+ * weights its input and what is pending; both need what is saved, whose parts they share unevenly. */
 static uint64_t traffic(const struct build *b, uint32_t samples, enum op_kind kind, uint32_t layer)
 {
     const struct model *model = b->shape->model;
@@ -336,9 +339,38 @@ static uint64_t traffic(const struct build *b, uint32_t samples, enum op_kind ki
     uint64_t y = build_value_bytes(b, VALUE_ACT, layer, samples);
     uint64_t weight = build_value_bytes(b, VALUE_WEIGHT, has_head_tied(model, layer) ? 0 : layer, samples);
     uint64_t read = model->layers[layer].kind == LAYER_EMBEDDING ? MIN(weight, 3 * y) : weight;
-    uint64_t inner = build_value_bytes(b, VALUE_SAVED, layer, samples) +
-                     bytes_of(b, layer_scratch_numel(model, layer, samples));
-    return kind == OP_FWD ? read + x + y + inner : read + x + y + inner + weight + (layer ? x : 0);
+    uint64_t saved = build_value_bytes(b, VALUE_SAVED, layer, samples);
+    uint64_t scratch = bytes_of(b, layer_scratch_numel(model, layer, samples));
+    uint64_t pending = build_value_bytes(b, VALUE_PENDING, layer, samples);
+    switch (kind) {
+    case OP_FWD:
+    case OP_RECOMPUTE:
+        return read + x + y + saved + scratch;
+    case OP_BWD_INPUT:
+        return read + x + y + saved + scratch + pending;
+    case OP_BWD_WEIGHT:
+        return layer ? x + y + saved + pending + weight : read + x + y + saved + scratch + weight;
+    default:
+        return read + x + y + saved + scratch + weight + (layer ? x : 0);
+    }
+}
+
+/* What layer.def says of a kind of op of one layer. */
+struct layer_numbers {
+    uint64_t (*flops)(const struct model *, uint32_t layer, uint32_t samples);
+    uint32_t (*kernels)(const struct model *, uint32_t layer);
+    unsigned (*gemms)(const struct model *, uint32_t layer, uint32_t samples, struct gemm *);
+};
+
+static const struct layer_numbers *layer_numbers(enum op_kind kind)
+{
+    static const struct layer_numbers numbers[OP_KINDS] = {
+        [OP_FWD] = {layer_forward_flops, layer_forward_kernels, layer_forward_gemms},
+        [OP_RECOMPUTE] = {layer_forward_flops, layer_forward_kernels, layer_forward_gemms},
+        [OP_BWD] = {layer_backward_flops, layer_backward_kernels, layer_backward_gemms},
+        [OP_BWD_INPUT] = {layer_input_flops, layer_input_kernels, layer_input_gemms},
+        [OP_BWD_WEIGHT] = {layer_weight_flops, layer_weight_kernels, layer_weight_gemms}};
+    return &numbers[kind];
 }
 
 uint32_t build_layer_cost(struct build *b, enum op_kind kind, uint32_t layer, uint32_t samples, double share,
@@ -351,23 +383,18 @@ uint32_t build_layer_cost(struct build *b, enum op_kind kind, uint32_t layer, ui
         .flops = build_layer_flops(b, kind, layer, samples),
         .share = share,
         .rows = samples * model->dims.seq,
-        .kernels =
-            kind == OP_FWD ? layer_forward_kernels(model, layer) : layer_backward_kernels(model, layer),
+        .kernels = layer_numbers(kind)->kernels(model, layer),
         .members = 1,
         .kind = (uint8_t)kind,
         .paired = paired,
     };
-    if (kind == OP_FWD)
-        layer_forward_gemms(model, layer, samples, key.gemms);
-    else
-        layer_backward_gemms(model, layer, samples, key.gemms);
+    layer_numbers(kind)->gemms(model, layer, samples, key.gemms);
     return plan_add_cost(b->plan, &key);
 }
 
 uint64_t build_layer_flops(const struct build *b, enum op_kind kind, uint32_t layer, uint32_t samples)
 {
-    return kind == OP_FWD ? layer_forward_flops(b->shape->model, layer, samples)
-                          : layer_backward_flops(b->shape->model, layer, samples);
+    return layer_numbers(kind)->flops(b->shape->model, layer, samples);
 }
 
 static uint32_t layer_cost(struct build *b, const struct build_micro *m, enum op_kind kind, uint32_t layer)

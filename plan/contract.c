@@ -36,6 +36,12 @@ static bool check_tables(const struct tables *t, const struct model *model, GErr
     return true;
 }
 
+static bool is_of_layer(unsigned kind)
+{
+    return kind == OP_FWD || kind == OP_RECOMPUTE || kind == OP_BWD || kind == OP_BWD_INPUT ||
+           kind == OP_BWD_WEIGHT;
+}
+
 /* What tables do not show, such as heads and the length of a sequence, is in the shape of a layer. */
 static bool check_shapes(const struct plan *plan, const struct model *model, GError **error)
 {
@@ -44,7 +50,7 @@ static bool check_shapes(const struct plan *plan, const struct model *model, GEr
         shapes[i] = layer_shape(model, i);
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         const struct op *op = &plan->ops[i];
-        if (op->tag.kind != OP_FWD && op->tag.kind != OP_BWD)
+        if (!is_of_layer(op->tag.kind))
             continue;
         if (op->tag.layer0 >= model->n_layers || op->cost >= plan->n_costs ||
             strcmp(plan->costs[op->cost].shape, shapes[op->tag.layer0]))
@@ -120,13 +126,21 @@ static bool takes_same(const struct contract *c, uint32_t op, uint32_t i, unsign
     return takes(c, op, i, mode, bytes, c->elem_bytes);
 }
 
+/* OP_NONE: those of a step of all ranks. */
+static uint32_t samples_at(const struct contract *c, uint32_t rank, uint32_t micro)
+{
+    return micro == OP_NONE ? plan_batch(c->plan)
+                            : c->plan->micro_rows[(gsize)rank * c->plan->n_micro + micro];
+}
+
 static uint32_t samples_of(const struct contract *c, uint32_t op)
 {
     const struct op *o = &c->plan->ops[op];
-    return c->plan->micro_rows[(gsize)c->plan->t.lanes[o->lane].rank * c->plan->n_micro + o->tag.micro];
+    return samples_at(c, c->plan->t.lanes[o->lane].rank, o->tag.micro);
 }
 
-/* Tokens index tables, so they come from an INPUT of the same micro-batch, into all of a value of its own. */
+/* Tokens index tables, so they come from an INPUT of the same micro-batch, into all of a value of its own, or
+ * from such a value of another rank. */
 static bool takes_input(const struct contract *c, uint32_t op, uint32_t i, unsigned mode)
 {
     const struct value *v = value_of(c->plan, op, i);
@@ -134,6 +148,35 @@ static bool takes_input(const struct contract *c, uint32_t op, uint32_t i, unsig
     if (v->cls != VALUE_INPUT || v->root != id || v->micro != c->plan->ops[op].tag.micro)
         return seal_refuse(c->plan, op, c->error, "value %u is no input of its micro-batch", id);
     return takes(c, op, i, mode, model_input_bytes(c->model, samples_of(c, op)), sizeof(int32_t));
+}
+
+/* Whether a piece of an input is of its tokens, or of its targets. */
+enum part { PART_NONE, PART_TOKENS, PART_TARGETS };
+
+static enum part part_of(const struct contract *c, const struct value *v)
+{
+    const struct plan *plan = c->plan;
+    if (v->cls != VALUE_INPUT || v->offset % sizeof(int32_t) || v->bytes % sizeof(int32_t) ||
+        (v->micro != OP_NONE && v->micro >= plan->n_micro))
+        return PART_NONE;
+    const uint64_t samples = samples_at(c, v->rank, v->micro),
+                   tokens = samples * c->model->dims.seq * sizeof(int32_t);
+    return v->offset >= tokens ? PART_TARGETS : v->offset + v->bytes <= tokens ? PART_TOKENS : PART_NONE;
+}
+
+/* What a RECV writes into an input was tokens or targets where it came from. */
+static bool receives_input(const struct contract *c, uint32_t op, uint32_t i)
+{
+    const struct plan *plan = c->plan;
+    const struct gang *gang = &plan->gangs[plan->ops[op].tag.gang];
+    const uint32_t *members = &plan->gang_ops[gang->first];
+    const enum part part = part_of(c, value_of(plan, op, i));
+    const uint32_t from = gang->n == 2 ? members[members[0] == op] : op;
+    if (part != PART_NONE && plan->ops[from].tag.kind == OP_SEND && i < n_accesses(plan, from) &&
+        part_of(c, value_of(plan, from, i)) == part)
+        return true;
+    return seal_refuse(plan, op, c->error, "receives into value %u, an input, what is no piece of another",
+                       access_of(plan, op, i)->value);
 }
 
 static bool is_tied(const struct model *model, uint32_t layer)
@@ -166,20 +209,34 @@ static bool check_forward(const struct contract *c, uint32_t op)
            takes_elements(c, op, 4, ACCESS_WRITE, layer_scratch_numel(m, layer, samples));
 }
 
+static bool takes_gradients(const struct contract *c, uint32_t op, uint32_t i)
+{
+    const uint32_t layer = c->plan->ops[op].tag.layer0;
+    const unsigned mode = access_of(c->plan, op, i)->mode == ACCESS_UPDATE ? ACCESS_UPDATE : ACCESS_WRITE;
+    return takes_elements(c, op, i, mode, c->model->layers[is_tied(c->model, layer) ? 0 : layer].numel);
+}
+
+/* The first layer has no gradient by its input. */
 static bool check_backward(const struct contract *c, uint32_t op)
 {
+    const unsigned kind = c->plan->ops[op].tag.kind;
     const uint32_t layer = c->plan->ops[op].tag.layer0, samples = samples_of(c, op), grad = layer ? 5 : 4;
     const struct model *m = c->model;
+    if (layer == 0 && kind == OP_BWD_INPUT)
+        return seal_refuse(c->plan, op, c->error,
+                           "is of the first layer, which has no gradient by its input");
     if (n_accesses(c->plan, op) != grad + 2)
         return refuse_count(c, op);
     if (!check_layer(c, op))
         return false;
-    const uint64_t gradients = m->layers[is_tied(m, layer) ? 0 : layer].numel;
-    const unsigned mode = access_of(c->plan, op, grad)->mode == ACCESS_UPDATE ? ACCESS_UPDATE : ACCESS_WRITE;
+    const uint64_t pending = layer_pending_numel(m, layer, samples);
     return takes_elements(c, op, 2, ACCESS_READ, layer_saved_numel(m, layer, samples)) &&
            takes_elements(c, op, 3, ACCESS_READ, layer_out_numel(m, layer, samples)) &&
-           (layer == 0 || takes_elements(c, op, 4, ACCESS_WRITE, layer_out_numel(m, layer - 1, samples))) &&
-           takes_elements(c, op, grad, mode, gradients) &&
+           (layer == 0 || (kind == OP_BWD_WEIGHT ? takes_elements(c, op, 4, ACCESS_READ, pending)
+                                                 : takes_elements(c, op, 4, ACCESS_WRITE,
+                                                                  layer_out_numel(m, layer - 1, samples)))) &&
+           (kind == OP_BWD_INPUT ? takes_elements(c, op, grad, ACCESS_WRITE, pending)
+                                 : takes_gradients(c, op, grad)) &&
            takes_elements(c, op, grad + 1, ACCESS_WRITE, layer_scratch_numel(m, layer, samples));
 }
 
@@ -215,7 +272,28 @@ static bool check_norm(const struct contract *c, uint32_t op)
     for (uint32_t i = 1; i < n_accesses(c->plan, op); i++)
         if (!takes_same(c, op, i, ACCESS_READ, i))
             return false;
-    return takes(c, op, 0, ACCESS_WRITE, 2 * DOUBLE_BYTES, DOUBLE_BYTES);
+    const struct value *norm = value_of(c->plan, op, 0);
+    if (norm->cls == VALUE_NORMS && norm->bytes != DOUBLE_BYTES)
+        return seal_refuse(c->plan, op, c->error,
+                           "writes %" G_GUINT64_FORMAT " bytes of norms, not one double", norm->bytes);
+    return takes(c, op, 0, ACCESS_WRITE, norm->cls == VALUE_NORMS ? DOUBLE_BYTES : 2 * DOUBLE_BYTES,
+                 DOUBLE_BYTES);
+}
+
+static bool check_clip(const struct contract *c, uint32_t op)
+{
+    if (n_accesses(c->plan, op) != 2)
+        return refuse_count(c, op);
+    return takes(c, op, 0, ACCESS_WRITE, 2 * DOUBLE_BYTES, DOUBLE_BYTES) &&
+           takes(c, op, 1, ACCESS_READ, DOUBLE_BYTES, DOUBLE_BYTES);
+}
+
+static bool check_total(const struct contract *c, uint32_t op)
+{
+    if (n_accesses(c->plan, op) != 2)
+        return refuse_count(c, op);
+    return takes(c, op, 0, ACCESS_READ, DOUBLE_BYTES, DOUBLE_BYTES) &&
+           takes(c, op, 1, ACCESS_WRITE, DOUBLE_BYTES, DOUBLE_BYTES);
 }
 
 static bool check_optim(const struct contract *c, uint32_t op)
@@ -253,9 +331,13 @@ static bool check_hop(const struct contract *c, uint32_t op)
     for (uint32_t i = exchange; adds && i < n_accesses(c->plan, op); i++)
         if (!takes_same(c, op, i, ACCESS_UPDATE, i))
             return false;
-    for (uint32_t i = 0; i < n_accesses(c->plan, op); i++)
-        if (value_of(c->plan, op, i)->offset % c->elem_bytes)
+    for (uint32_t i = 0; i < n_accesses(c->plan, op); i++) {
+        const struct value *v = value_of(c->plan, op, i);
+        if (v->offset % (v->cls == VALUE_INPUT ? sizeof(int32_t) : c->elem_bytes))
             return seal_refuse(c->plan, op, c->error, "accesses a part of an element");
+        if (kind == OP_RECV && v->cls == VALUE_INPUT && !receives_input(c, op, i))
+            return false;
+    }
     return !exchange ||
            (takes(c, op, 0, ACCESS_READ, 0, 1) && takes(c, op, 1, adds ? ACCESS_UPDATE : ACCESS_WRITE, 0, 1));
 }
@@ -317,18 +399,37 @@ static bool check_op(const struct contract *c, uint32_t op)
     const struct plan *plan = c->plan;
     const struct op_tag *tag = &plan->ops[op].tag;
     const bool meets = op_lane_class(tag->kind) == LANE_COMM && tag->kind != OP_SUM;
-    static bool (*const checks[OP_KINDS])(const struct contract *, uint32_t) = {
-        [OP_INPUT] = check_input,  [OP_FWD] = check_forward,      [OP_LOSS] = check_loss,
-        [OP_BWD] = check_backward, [OP_PACK] = check_copies,      [OP_UNPACK] = check_copies,
-        [OP_NORM] = check_norm,    [OP_OPTIM] = check_optim,      [OP_SUM] = check_sum,
-        [OP_EXCHANGE] = check_hop, [OP_EXCHANGE_ADD] = check_hop, [OP_SEND] = check_hop,
-        [OP_RECV] = check_hop,     [OP_RECV_ADD] = check_hop};
+    static bool (*const checks[OP_KINDS])(const struct contract *,
+                                          uint32_t) = {[OP_INPUT] = check_input,
+                                                       [OP_FWD] = check_forward,
+                                                       [OP_RECOMPUTE] = check_forward,
+                                                       [OP_LOSS] = check_loss,
+                                                       [OP_BWD] = check_backward,
+                                                       [OP_BWD_INPUT] = check_backward,
+                                                       [OP_BWD_WEIGHT] = check_backward,
+                                                       [OP_PACK] = check_copies,
+                                                       [OP_UNPACK] = check_copies,
+                                                       [OP_NORM] = check_norm,
+                                                       [OP_CLIP] = check_clip,
+                                                       [OP_TOTAL] = check_total,
+                                                       [OP_STASH] = check_copies,
+                                                       [OP_OPTIM] = check_optim,
+                                                       [OP_SUM] = check_sum,
+                                                       [OP_EXCHANGE] = check_hop,
+                                                       [OP_EXCHANGE_ADD] = check_hop,
+                                                       [OP_SEND] = check_hop,
+                                                       [OP_RECV] = check_hop,
+                                                       [OP_RECV_ADD] = check_hop};
+    const bool all = (tag->kind == OP_INPUT || tag->kind == OP_LOSS) && tag->micro == OP_NONE;
     if (meets != (tag->gang != OP_NONE))
         return seal_refuse(plan, op, c->error,
                            meets ? "is in no gang, so it has no peers" : "is in a gang, its kind has none");
-    if (tag->micro >= plan->n_micro)
+    if (tag->micro >= plan->n_micro && !all)
         return seal_refuse(plan, op, c->error, "micro-batch %u, but there are %u", tag->micro, plan->n_micro);
-    for (uint32_t i = 0; i < n_accesses(plan, op) && tag->kind != OP_INPUT; i++)
+    if (all && !model_fits(c->model, plan_batch(plan)))
+        return seal_refuse(plan, op, c->error, "is of %u samples, too many", plan_batch(plan));
+    const bool fills = tag->kind == OP_INPUT || tag->kind == OP_RECV;
+    for (uint32_t i = 0; i < n_accesses(plan, op) && !fills; i++)
         if (value_of(plan, op, i)->cls == VALUE_INPUT && access_of(plan, op, i)->mode & ACCESS_WRITE)
             return seal_refuse(plan, op, c->error, "writes value %u, which is for inputs",
                                access_of(plan, op, i)->value);
@@ -336,16 +437,20 @@ static bool check_op(const struct contract *c, uint32_t op)
            (tag->kind == OP_SUM ? check_sum_apart : check_apart)(c, op);
 }
 
-/* Weights that are live in are made, a layer at a time. */
+/* Weights that are live in are made, a layer at a time; those of a version are copies of them. */
 static bool check_weights(const struct contract *c)
 {
     for (uint32_t i = 0; i < c->plan->n_values; i++) {
         const struct value *v = &c->plan->values[i];
-        if (v->root == i && v->cls == VALUE_WEIGHT &&
-            (v->index >= c->model->n_layers ||
-             v->bytes != c->model->layers[v->index].numel * c->elem_bytes)) {
-            g_set_error(c->error, PLAN_ERROR, PLAN_ERROR_INVALID,
-                        "value %u is of another size than the weights of its layer", i);
+        if (v->root != i || v->cls != VALUE_WEIGHT)
+            continue;
+        const char *what = NULL;
+        if (v->index >= c->model->n_layers || v->bytes != c->model->layers[v->index].numel * c->elem_bytes)
+            what = "is of another size than the weights of its layer";
+        else if (v->version > 0 && v->flags)
+            what = "is a stashed copy of weights, but outlives the step";
+        if (what) {
+            g_set_error(c->error, PLAN_ERROR, PLAN_ERROR_INVALID, "value %u %s", i, what);
             return false;
         }
     }

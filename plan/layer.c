@@ -11,15 +11,16 @@
                pre = dims->pre_norm, post = !dims->pre_norm, fused = dims->fused_qkv,                        \
                apart = !dims->fused_qkv, norm = dims->embedding_norm,                                        \
                sine = dims->position_kind == POSITIONS_SINE, own = !dims->tied, drop = dims->dropout > 0,    \
-               ci = image->in, cm = image->middle, co = image->out, k = image->kernel, g = image->projects,  \
+               within = dims->dropout > 0 && dims->drop_active, ci = image->in, cm = image->middle,          \
+               co = image->out, k = image->kernel, g = image->projects,                                      \
                a = (type)image->side_in * image->side_in, q = (type)image->side_out * image->side_out,       \
                u = (type)image->side_conv * image->side_conv;                                                \
     (void)B, (void)s, (void)R, (void)d, (void)h, (void)f, (void)v, (void)p, (void)t, (void)c, (void)pre,     \
-        (void)post, (void)fused, (void)apart, (void)norm, (void)sine, (void)own, (void)drop, (void)ci,       \
-        (void)cm, (void)co, (void)k, (void)g, (void)a, (void)q, (void)u
+        (void)post, (void)fused, (void)apart, (void)norm, (void)sine, (void)own, (void)drop, (void)within,   \
+        (void)ci, (void)cm, (void)co, (void)k, (void)g, (void)a, (void)q, (void)u
 
 struct sizes {
-    uint64_t out, scratch, forward_kernels, backward_kernels;
+    uint64_t out, scratch, forward_kernels, backward_kernels, input_kernels, weight_kernels;
 };
 
 static struct sizes sizes(const struct model *model, uint32_t layer, uint32_t samples)
@@ -32,6 +33,7 @@ static struct sizes sizes(const struct model *model, uint32_t layer, uint32_t sa
         return (struct sizes){__VA_ARGS__};
 #define PARAM(...)
 #define SAVED(...)
+#define PENDING(...)
 #define END(kind)
 #define GEMM(...)
 #include "plan/layer.def"
@@ -39,6 +41,7 @@ static struct sizes sizes(const struct model *model, uint32_t layer, uint32_t sa
 #undef LAYER
 #undef PARAM
 #undef SAVED
+#undef PENDING
 #undef END
     }
     return none;
@@ -54,53 +57,104 @@ uint64_t layer_scratch_numel(const struct model *model, uint32_t layer, uint32_t
     return sizes(model, layer, samples).scratch;
 }
 
-unsigned layer_forward_gemms(const struct model *model, uint32_t layer, uint32_t samples, struct gemm *gemms)
+enum factor { PARAMETER, ACTIVATION };
+
+static unsigned products(const struct model *model, uint32_t layer, uint32_t samples, struct gemm *gemms,
+                         enum factor *factors)
 {
     VARIABLES(uint64_t, model, layer, samples);
     unsigned n = 0;
     switch (model->layers[layer].kind) {
 #define LAYER(kind, ...) case LAYER_##kind:
-#define GEMM(kind, rows, cols, depth, times)                                                                 \
-    if ((rows) > 0 && (cols) > 0 && (times) > 0)                                                             \
-        gemms[n++] = (struct gemm){(uint32_t)(rows), (uint32_t)(cols), (uint32_t)(depth), (uint32_t)(times)};
+#define GEMM(kind, rows, cols, depth, times, factor)                                                         \
+    if ((rows) > 0 && (cols) > 0 && (times) > 0) {                                                           \
+        factors[n] = factor;                                                                                 \
+        gemms[n++] =                                                                                         \
+            (struct gemm){(uint32_t)(rows), (uint32_t)(cols), (uint32_t)(depth), (uint32_t)(times)};         \
+    }
 #define PARAM(...)
 #define SAVED(...)
+#define PENDING(...)
 #define END(kind) break;
 #include "plan/layer.def"
 #undef LAYER
 #undef GEMM
 #undef PARAM
 #undef SAVED
+#undef PENDING
 #undef END
+    }
+    return n;
+}
+
+unsigned layer_forward_gemms(const struct model *model, uint32_t layer, uint32_t samples, struct gemm *gemms)
+{
+    enum factor factors[LAYER_GEMMS_MAX];
+    return products(model, layer, samples, gemms, factors);
+}
+
+/* The gradients by the inputs, by the weights, or both. */
+static unsigned gradients(const struct model *model, uint32_t layer, uint32_t samples, bool input,
+                          bool weight, struct gemm *gemms)
+{
+    struct gemm forward[LAYER_GEMMS_MAX];
+    enum factor factors[LAYER_GEMMS_MAX];
+    const unsigned n_forward = products(model, layer, samples, forward, factors);
+    unsigned n = 0;
+    for (unsigned i = 0; i < n_forward; i++) {
+        const struct gemm g = forward[i];
+        if (layer == 0 ? weight : input)
+            gemms[n++] = (struct gemm){g.m, g.k, g.n, g.batch};
+        if (layer > 0 && factors[i] == ACTIVATION ? input : weight)
+            gemms[n++] = (struct gemm){g.k, g.n, g.m, g.batch};
     }
     return n;
 }
 
 unsigned layer_backward_gemms(const struct model *model, uint32_t layer, uint32_t samples, struct gemm *gemms)
 {
-    struct gemm forward[LAYER_GEMMS_MAX];
-    unsigned n = layer_forward_gemms(model, layer, samples, forward);
-    for (unsigned i = 0; i < n; i++) {
-        const struct gemm g = forward[i];
-        gemms[2 * i] = (struct gemm){g.m, g.k, g.n, g.batch};
-        gemms[2 * i + 1] = (struct gemm){g.k, g.n, g.m, g.batch};
-    }
-    return 2 * n;
+    return gradients(model, layer, samples, true, true, gemms);
 }
 
-uint64_t layer_forward_flops(const struct model *model, uint32_t layer, uint32_t samples)
+unsigned layer_input_gemms(const struct model *model, uint32_t layer, uint32_t samples, struct gemm *gemms)
 {
-    struct gemm gemms[LAYER_GEMMS_MAX];
-    unsigned n = layer_forward_gemms(model, layer, samples, gemms);
+    return gradients(model, layer, samples, true, false, gemms);
+}
+
+unsigned layer_weight_gemms(const struct model *model, uint32_t layer, uint32_t samples, struct gemm *gemms)
+{
+    return gradients(model, layer, samples, false, true, gemms);
+}
+
+static uint64_t flops_of(const struct gemm *gemms, unsigned n)
+{
     uint64_t flops = 0;
     for (unsigned i = 0; i < n; i++)
         flops += UINT64_C(2) * gemms[i].m * gemms[i].n * gemms[i].k * gemms[i].batch;
     return flops;
 }
 
+uint64_t layer_forward_flops(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    struct gemm gemms[LAYER_GEMMS_MAX];
+    return flops_of(gemms, layer_forward_gemms(model, layer, samples, gemms));
+}
+
 uint64_t layer_backward_flops(const struct model *model, uint32_t layer, uint32_t samples)
 {
     return 2 * layer_forward_flops(model, layer, samples);
+}
+
+uint64_t layer_input_flops(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    struct gemm gemms[2 * LAYER_GEMMS_MAX];
+    return flops_of(gemms, layer_input_gemms(model, layer, samples, gemms));
+}
+
+uint64_t layer_weight_flops(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    struct gemm gemms[2 * LAYER_GEMMS_MAX];
+    return flops_of(gemms, layer_weight_gemms(model, layer, samples, gemms));
 }
 
 uint32_t layer_forward_kernels(const struct model *model, uint32_t layer)
@@ -113,6 +167,21 @@ uint32_t layer_backward_kernels(const struct model *model, uint32_t layer)
     return (uint32_t)sizes(model, layer, 1).backward_kernels;
 }
 
+uint32_t layer_input_kernels(const struct model *model, uint32_t layer)
+{
+    return (uint32_t)sizes(model, layer, 1).input_kernels;
+}
+
+uint32_t layer_weight_kernels(const struct model *model, uint32_t layer)
+{
+    return (uint32_t)sizes(model, layer, 1).weight_kernels;
+}
+
+static uint64_t padded(uint64_t numel)
+{
+    return (numel + 15) / 16 * 16;
+}
+
 uint64_t layer_saved_offset(const struct model *model, uint32_t layer, uint32_t samples, unsigned piece)
 {
     VARIABLES(uint64_t, model, layer, samples);
@@ -123,7 +192,8 @@ uint64_t layer_saved_offset(const struct model *model, uint32_t layer, uint32_t 
 #define PARAM(...)
 #define SAVED(kind, name, numel)                                                                             \
     if (i++ < piece)                                                                                         \
-        offset += ((numel) + 15) / 16 * 16;
+        offset += padded(numel);
+#define PENDING(...)
 #define END(kind) break;
 #define GEMM(...)
 #include "plan/layer.def"
@@ -131,6 +201,7 @@ uint64_t layer_saved_offset(const struct model *model, uint32_t layer, uint32_t 
 #undef LAYER
 #undef PARAM
 #undef SAVED
+#undef PENDING
 #undef END
     }
     return offset;
@@ -139,6 +210,36 @@ uint64_t layer_saved_offset(const struct model *model, uint32_t layer, uint32_t 
 uint64_t layer_saved_numel(const struct model *model, uint32_t layer, uint32_t samples)
 {
     return layer_saved_offset(model, layer, samples, UINT32_MAX);
+}
+
+uint64_t layer_pending_offset(const struct model *model, uint32_t layer, uint32_t samples, unsigned piece)
+{
+    VARIABLES(uint64_t, model, layer, samples);
+    uint64_t offset = 0;
+    unsigned i = 0;
+    switch (model->layers[layer].kind) {
+#define LAYER(kind, ...) case LAYER_##kind:
+#define PARAM(...)
+#define SAVED(...)
+#define PENDING(kind, name, numel)                                                                           \
+    if (i++ < piece)                                                                                         \
+        offset += padded(numel);
+#define END(kind) break;
+#define GEMM(...)
+#include "plan/layer.def"
+#undef GEMM
+#undef LAYER
+#undef PARAM
+#undef SAVED
+#undef PENDING
+#undef END
+    }
+    return offset;
+}
+
+uint64_t layer_pending_numel(const struct model *model, uint32_t layer, uint32_t samples)
+{
+    return layer_pending_offset(model, layer, samples, UINT32_MAX);
 }
 
 unsigned layer_slots(const struct model *model, uint32_t layer, struct slot *slots)
@@ -150,6 +251,7 @@ unsigned layer_slots(const struct model *model, uint32_t layer, struct slot *slo
 #define PARAM(kind, upper, name, rows, cols, place, init)                                                    \
     slots[n++] = (struct slot){name, (uint32_t)(rows), (uint32_t)(cols), place, init};
 #define SAVED(...)
+#define PENDING(...)
 #define END(kind) break;
 #define GEMM(...)
 #include "plan/layer.def"
@@ -157,6 +259,7 @@ unsigned layer_slots(const struct model *model, uint32_t layer, struct slot *slo
 #undef LAYER
 #undef PARAM
 #undef SAVED
+#undef PENDING
 #undef END
     }
     return n;
@@ -192,8 +295,9 @@ bool model_fits(const struct model *model, uint32_t samples)
         total += (out) + (scratch);
 #define PARAM(kind, upper, name, rows, cols, ...) total += (rows) * (double)(cols);
 #define SAVED(kind, name, numel)                  total += (numel) + 15;
+#define PENDING(kind, name, numel)                total += (numel) + 15;
 #define END(kind)                                 break;
-#define GEMM(kind, rows, cols, depth, times)                                                                 \
+#define GEMM(kind, rows, cols, depth, times, factor)                                                         \
     total += 6 * (rows) * (cols) * (depth) * (double)(times);                                                \
     largest = MAX(largest, MAX(rows, times));
 #include "plan/layer.def"
@@ -201,6 +305,7 @@ bool model_fits(const struct model *model, uint32_t samples)
 #undef LAYER
 #undef PARAM
 #undef SAVED
+#undef PENDING
 #undef END
         }
     }
@@ -221,6 +326,7 @@ const char *layer_kind_name(unsigned kind)
 #define LAYER(kind, name, ...) name,
 #define PARAM(...)
 #define SAVED(...)
+#define PENDING(...)
 #define END(kind)
 #define GEMM(...)
 #include "plan/layer.def"
@@ -228,6 +334,7 @@ const char *layer_kind_name(unsigned kind)
 #undef LAYER
 #undef PARAM
 #undef SAVED
+#undef PENDING
 #undef END
     };
     return kind < LAYER_KINDS ? names[kind] : "?";

@@ -19,6 +19,7 @@ enum layer_kind {
 #define LAYER(kind, ...) LAYER_##kind,
 #define PARAM(...)
 #define SAVED(...)
+#define PENDING(...)
 #define END(kind)
 #define GEMM(...)
 #include "plan/layer.def"
@@ -26,12 +27,13 @@ enum layer_kind {
 #undef LAYER
 #undef PARAM
 #undef SAVED
+#undef PENDING
 #undef END
     LAYER_KINDS
 };
 
 /* SLOT_ATTENTION_QUERY_WEIGHT, ...: the parameters of a kind, counted from 0 in definition order. */
-/* SAVED_ATTENTION_QKV, ...: its saved tensors, counted from 0. */
+/* SAVED_ATTENTION_QKV, ...: its saved tensors, counted from 0; PENDING_ATTENTION_QKV, ...: its pending gradients. */
 #define LAYER(kind, ...)       enum {
 #define PARAM(kind, name, ...) SLOT_##kind##_##name,
 #define END(kind)                                                                                            \
@@ -39,6 +41,7 @@ enum layer_kind {
     }                                                                                                        \
     ;
 #define SAVED(...)
+#define PENDING(...)
 #define GEMM(...)
 #include "plan/layer.def"
 #undef GEMM
@@ -46,9 +49,11 @@ enum layer_kind {
 #undef PARAM
 #undef END
 #undef SAVED
+#undef PENDING
 #define LAYER(kind, ...) enum {
 #define PARAM(...)
 #define SAVED(kind, name, ...) SAVED_##kind##_##name,
+#define PENDING(...)
 #define END(kind)                                                                                            \
     SAVEDS_##kind                                                                                            \
     }                                                                                                        \
@@ -60,6 +65,23 @@ enum layer_kind {
 #undef PARAM
 #undef END
 #undef SAVED
+#undef PENDING
+#define LAYER(kind, ...) enum {
+#define PARAM(...)
+#define SAVED(...)
+#define PENDING(kind, name, ...) PENDING_##kind##_##name,
+#define END(kind)                                                                                            \
+    PENDINGS_##kind                                                                                          \
+    }                                                                                                        \
+    ;
+#define GEMM(...)
+#include "plan/layer.def"
+#undef GEMM
+#undef LAYER
+#undef PARAM
+#undef END
+#undef SAVED
+#undef PENDING
 
 enum dtype { DTYPE_F32, DTYPE_F64, DTYPE_TF32, DTYPES }; /* tf32: f32, whose products may round their inputs */
 enum activation { ACT_GELU, ACT_RELU, ACT_GELU_TANH, ACTS };
@@ -165,14 +187,25 @@ uint64_t layer_saved_numel(const struct model *, uint32_t layer,
                            uint32_t samples); /* all pieces, each padded to 16 */
 uint64_t layer_saved_offset(const struct model *, uint32_t layer, uint32_t samples,
                             unsigned piece); /* SAVED_kind_name */
-/* Products of forward and backward; how many.  Room for LAYER_GEMMS_MAX and twice that. */
+/* Of the gradients that a backward of input gradients leaves to that of weight gradients; likewise. */
+uint64_t layer_pending_numel(const struct model *, uint32_t layer, uint32_t samples);
+uint64_t layer_pending_offset(const struct model *, uint32_t layer, uint32_t samples,
+                              unsigned piece); /* PENDING_kind_name */
+/* Products of forward and backward; how many.  Room for LAYER_GEMMS_MAX and twice that.  Backward is its input gradients
+ * and its weight gradients; of the first layer, the latter are all of it. */
 unsigned layer_forward_gemms(const struct model *, uint32_t layer, uint32_t samples, struct gemm *);
 unsigned layer_backward_gemms(const struct model *, uint32_t layer, uint32_t samples, struct gemm *);
+unsigned layer_input_gemms(const struct model *, uint32_t layer, uint32_t samples, struct gemm *);
+unsigned layer_weight_gemms(const struct model *, uint32_t layer, uint32_t samples, struct gemm *);
 #define LAYER_GEMMS_MAX (COST_GEMMS / 2)
 uint64_t layer_forward_flops(const struct model *, uint32_t layer, uint32_t samples);
 uint64_t layer_backward_flops(const struct model *, uint32_t layer, uint32_t samples);
+uint64_t layer_input_flops(const struct model *, uint32_t layer, uint32_t samples);
+uint64_t layer_weight_flops(const struct model *, uint32_t layer, uint32_t samples);
 uint32_t layer_forward_kernels(const struct model *, uint32_t layer);
 uint32_t layer_backward_kernels(const struct model *, uint32_t layer);
+uint32_t layer_input_kernels(const struct model *, uint32_t layer);
+uint32_t layer_weight_kernels(const struct model *, uint32_t layer);
 /* "attention d512 h8 s32 f32": equal shapes cost the same for equal rows. Caller frees. */
 char *layer_shape(const struct model *, uint32_t layer);
 

@@ -105,6 +105,40 @@ static void one_add_norm(const struct k_table *data, size_t rows, size_t d, int 
         drop_operand(rest[i]);
 }
 
+/* Gradients by the sum alone, by the parameters alone, of an activation alone: the bits of all at once. */
+static void one_apart(const struct k_table *k, size_t rows, size_t n)
+{
+    const size_t size = rows * n;
+    struct operand x = operand(size, 1), dout = operand(size, 1), gamma = operand(n, 1),
+                   mean = operand(rows, 1), rstd = operand(rows, 1), plus = operand(size, 1);
+    struct operand dx[2] = {operand(size, 1), operand(size, 1)}, dgamma[2] = {operand(n, 1), operand(n, 1)},
+                   dbeta[2] = {operand(n, 1), operand(n, 1)};
+    const float *o = dout.narrow, *in = x.narrow, *g = gamma.narrow, *m = mean.narrow, *r = rstd.narrow,
+                *p = plus.narrow;
+    k->add_norm_grad(NULL, rows, n, o, in, g, m, r, p, dx[0].narrow, dgamma[0].narrow, dbeta[0].narrow, 0);
+    k->add_norm_grad(NULL, rows, n, o, in, g, m, r, p, dx[1].narrow, NULL, NULL, 0);
+    k->add_norm_grad(NULL, rows, n, o, in, g, m, r, NULL, NULL, dgamma[1].narrow, dbeta[1].narrow, 0);
+    g_assert_cmpmem(dx[0].narrow, size * sizeof(float), dx[1].narrow, size * sizeof(float));
+    g_assert_cmpmem(dgamma[0].narrow, n * sizeof(float), dgamma[1].narrow, n * sizeof(float));
+    g_assert_cmpmem(dbeta[0].narrow, n * sizeof(float), dbeta[1].narrow, n * sizeof(float));
+    for (int activation = 0; activation < 3; activation++) {
+        k->bias_act_grad(NULL, activation, rows, n, o, in, dx[0].narrow, dbeta[0].narrow, 0);
+        k->bias_act_grad(NULL, activation, rows, n, o, in, dx[1].narrow, NULL, 0);
+        g_assert_cmpmem(dx[0].narrow, size * sizeof(float), dx[1].narrow, size * sizeof(float));
+    }
+    struct operand *all[] = {&x,     &dout,  &gamma,     &mean,      &rstd,     &plus,
+                             &dx[0], &dx[1], &dgamma[0], &dgamma[1], &dbeta[0], &dbeta[1]};
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        drop_operand(all[i]);
+}
+
+static void test_apart(gconstpointer data)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(row_counts); i++)
+        for (size_t j = 0; j < G_N_ELEMENTS(widths); j++)
+            one_apart(data, row_counts[i], widths[j]);
+}
+
 static void test_add_norm(gconstpointer data)
 {
     static const size_t long_widths[] = {3, 17, 65, 130, 515, 1100};
@@ -421,6 +455,7 @@ int main(int argc, char **argv)
         TEST(test_gemm_layout, "gemm-layout"),
         TEST(test_bias, "bias"),
         TEST(test_bias_grad_long, "bias-grad-long"),
+        TEST(test_apart, "apart"),
         TEST(test_add_norm, "add-norm"),
         TEST(test_norm_rows, "norm-rows"),
         TEST(test_attention, "attention"),

@@ -103,6 +103,18 @@ static void test_clip(gconstpointer table)
     g_assert_true(isnan(lost[1]));
 }
 
+/* In order: what is small beside the first is lost one by one. */
+static void test_total(gconstpointer table)
+{
+    const struct k_table *k = table;
+    const double x[] = {1, 0x1p-53, 0x1p-53, 0.25};
+    double sum = NAN;
+    g_assert_cmpint(k->total(NULL, 4, x, &sum), ==, 0);
+    g_assert_cmpfloat(sum, ==, 1.25);
+    k->total(NULL, 0, x, &sum);
+    g_assert_cmpfloat(sum, ==, 0);
+}
+
 /* --- steps */
 
 enum { SAMPLES = 4, STEPS = 4 };
@@ -269,6 +281,8 @@ int main(int argc, char **argv)
     g_test_add_func("/optim/adam/first", test_adam_first);
     g_test_add_data_func("/optim/clip/fast", &k_cpu_f32, test_clip);
     g_test_add_data_func("/optim/clip/reference", &k_ref_f64, test_clip);
+    g_test_add_data_func("/optim/total/fast", &k_cpu_f32, test_total);
+    g_test_add_data_func("/optim/total/reference", &k_ref_f64, test_total);
     const char *missing = k_cpu_open();
     if (missing)
         g_error("%s", missing);

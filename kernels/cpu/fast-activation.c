@@ -110,7 +110,8 @@ int fast_bias_act_grad(void *stream, int activation, size_t rows, size_t n, cons
         const size_t width = least(n - j0, SUM_COLUMNS);
         double sum[SUM_COLUMNS] = {0};
         run[activation](rows, n, width, (const float *)dy + j0, (const float *)x + j0, (float *)dx + j0, sum);
-        give_sums(width, sum, accumulate, (float *)dbias + j0);
+        if (dbias)
+            give_sums(width, sum, accumulate, (float *)dbias + j0);
     }
     return 0;
 }

@@ -115,14 +115,19 @@ FAST_INLINE void norm_grad_row(size_t d, const float *dout, const float *sum, co
     }
 }
 
-ON_EVERY_CPU static void add_norm_grad(size_t rows, size_t d, const float *dout, const float *sum,
-                                       const float *gamma, const float *mean, const float *rstd,
-                                       const float *plus, float *dsum, float *dgamma, float *dbeta,
-                                       int accumulate)
+ON_EVERY_CPU static void norm_grad(size_t rows, size_t d, const float *dout, const float *sum,
+                                   const float *gamma, const float *mean, const float *rstd,
+                                   const float *plus, float *dsum)
 {
     for (size_t r = 0; r < rows; r++)
         norm_grad_row(d, dout + r * d, sum + r * d, gamma, mean[r], rstd[r], plus ? plus + r * d : NULL,
                       dsum + r * d);
+}
+
+ON_EVERY_CPU static void norm_parameters_grad(size_t rows, size_t d, const float *dout, const float *sum,
+                                              const float *mean, const float *rstd, float *dgamma,
+                                              float *dbeta, int accumulate)
+{
     for (size_t j0 = 0; j0 < d; j0 += SUM_COLUMNS) {
         const size_t width = least(d - j0, SUM_COLUMNS);
         double by_gamma[SUM_COLUMNS] = {0}, by_beta[SUM_COLUMNS] = {0};
@@ -144,6 +149,9 @@ int fast_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, co
                        void *dgamma, void *dbeta, int accumulate)
 {
     (void)stream;
-    add_norm_grad(rows, d, dout, sum, gamma, mean, rstd, plus, dsum, dgamma, dbeta, accumulate);
+    if (dsum)
+        norm_grad(rows, d, dout, sum, gamma, mean, rstd, plus, dsum);
+    if (dgamma)
+        norm_parameters_grad(rows, d, dout, sum, mean, rstd, dgamma, dbeta, accumulate);
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "kernels/cpu/fast.h"
+#include "kernels/cpu/total.h"
 
 #include <math.h>
 #include <string.h>
@@ -142,5 +143,6 @@ const struct k_table k_cpu_f32 = {
     .sgd = fast_sgd,
     .adam = fast_adam,
     .sum_squares = fast_sum_squares,
+    .total = cpu_total,
     .clip_factor = fast_clip_factor,
 };

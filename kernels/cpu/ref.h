@@ -1,6 +1,7 @@
 /* kernels/cpu/ref.h -- the reference kernels: plain loops, sums in double.  ref-f32.c and ref-f64.c define
  * REAL (the dtype), TABLE and NAME, and include this once each. */
 #include "kernels/cpu/dropout.h"
+#include "kernels/cpu/total.h"
 
 #include <math.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static int ref_add_norm_grad(void *stream, size_t rows, size_t d, const void *do
 {
     (void)stream;
     const REAL *dO = dout, *S = sum, *g = gamma, *m = mean, *rs = rstd;
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < rows && dsum; r++) {
         double mean_g = 0, mean_gn = 0;
         for (size_t j = 0; j < d; j++) {
             const double gj = (double)dO[r * d + j] * g[j], n = ((double)S[r * d + j] - m[r]) * rs[r];
@@ -108,7 +109,7 @@ static int ref_add_norm_grad(void *stream, size_t rows, size_t d, const void *do
                                                (plus ? (double)((const REAL *)plus)[r * d + j] : 0));
         }
     }
-    for (size_t j = 0; j < d; j++) {
+    for (size_t j = 0; j < d && dgamma; j++) {
         double by_gamma = 0, by_beta = 0;
         for (size_t r = 0; r < rows; r++) {
             by_gamma += dO[r * d + j] * ((double)S[r * d + j] - m[r]) * rs[r];
@@ -278,7 +279,8 @@ static int ref_bias_act_grad(void *stream, int activation, size_t rows, size_t n
             dX[i] = (REAL)(dY[i] * ref_act_slope(activation, X[i]));
             sum += dX[i];
         }
-        ref_give(sum, accumulate, (REAL *)dbias + j);
+        if (dbias)
+            ref_give(sum, accumulate, (REAL *)dbias + j);
     }
     return 0;
 }
@@ -479,5 +481,6 @@ const struct k_table TABLE = {
     .sgd = ref_sgd,
     .adam = ref_adam,
     .sum_squares = ref_sum_squares,
+    .total = cpu_total,
     .clip_factor = ref_clip_factor,
 };

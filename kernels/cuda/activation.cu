@@ -43,6 +43,17 @@ __global__ void bias_act(size_t rows, size_t n, const float *bias, float *x, flo
     });
 }
 
+template <int ACTIVATION> __global__ void act_grad(size_t n, const float *dy, const float *x, float *dx)
+{
+    spread_flat(n, dx, [=](size_t i, auto w) {
+        const pack<w.value> at = load<w.value>(x + i);
+        pack<w.value> v = load<w.value>(dy + i);
+        for (int j = 0; j < w.value; j++)
+            v.at[j] *= slope<ACTIVATION>(at.at[j]);
+        store(dx + i, v);
+    });
+}
+
 template <int ACTIVATION>
 __global__ void bias_act_grad(size_t rows, size_t n, column_sums<1> sums, const float *dy, const float *x,
                               float *dx)
@@ -84,6 +95,9 @@ int k_cuda_bias_act_grad(void *stream, int activation, size_t rows, size_t n, co
 {
     const k::column_sums<1> sums = {{k::floats(dbias)}, accumulate, nullptr};
     return k::by_activation(activation, [&](auto a) {
+        if (!dbias)
+            return k::launch<k::act_grad<a.value>>(stream, k::flat(rows * n), 256, 0, rows * n, k::floats(dy),
+                                                   k::floats(x), k::floats(dx));
         return k::launch_columns<k::bias_act_grad<a.value>>(stream, rows, n, sums, k::floats(dy),
                                                             k::floats(x), k::floats(dx));
     });

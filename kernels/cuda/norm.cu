@@ -107,14 +107,16 @@ int k_cuda_add_norm_grad(void *stream, size_t rows, size_t d, const void *dout, 
                          const void *gamma, const void *mean, const void *rstd, const void *plus, void *dsum,
                          void *dgamma, void *dbeta, int accumulate)
 {
-    const int status = k::by_groups(rows, d, [&](auto t) {
-        return k::launch<k::add_norm_grad<t.value>>(
-            stream, t.grid(rows), t.block(), 0, rows, d, k::floats(dout), k::floats(sum), k::floats(gamma),
-            k::floats(mean), k::floats(rstd), k::floats(plus), k::floats(dsum));
-    });
+    int status = 0;
+    if (dsum)
+        status = k::by_groups(rows, d, [&](auto t) {
+            return k::launch<k::add_norm_grad<t.value>>(
+                stream, t.grid(rows), t.block(), 0, rows, d, k::floats(dout), k::floats(sum),
+                k::floats(gamma), k::floats(mean), k::floats(rstd), k::floats(plus), k::floats(dsum));
+        });
+    if (status || !dgamma)
+        return status;
     const k::column_sums<2> sums = {{k::floats(dgamma), k::floats(dbeta)}, accumulate, nullptr};
-    return status
-               ? status
-               : k::launch_columns<k::norm_parameters_grad>(stream, rows, d, sums, k::floats(dout),
-                                                            k::floats(sum), k::floats(mean), k::floats(rstd));
+    return k::launch_columns<k::norm_parameters_grad>(stream, rows, d, sums, k::floats(dout), k::floats(sum),
+                                                      k::floats(mean), k::floats(rstd));
 }

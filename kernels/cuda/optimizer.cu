@@ -77,6 +77,15 @@ __global__ void add_squares(unsigned blocks, const double *sums, double *to)
         *to += sum;
 }
 
+/* Few: one thread adds them in order. */
+__global__ void total_of(size_t n, const double *x, double *sum)
+{
+    double all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += x[i];
+    *sum = all;
+}
+
 /* Not a number stays that. */
 __global__ void clip_factor(double max_norm, double *norm)
 {
@@ -110,6 +119,11 @@ int k_cuda_sum_squares(void *stream, size_t n, const void *x, double *sum)
     const unsigned blocks = unsigned(std::min(k::ceil_div(n, 4096), size_t(1024)));
     const int status = k::launch<k::squares>(stream, blocks, 256, 0, n, k::floats(x), sums);
     return status || n == 0 ? status : k::launch<k::add_squares>(stream, 1, 256, 0, blocks, sums, sum);
+}
+
+int k_cuda_total(void *stream, size_t n, const double *x, double *sum)
+{
+    return k::launch<k::total_of>(stream, 1, 1, 0, n, x, sum);
 }
 
 int k_cuda_clip_factor(void *stream, double max_norm, double *norm)

@@ -140,5 +140,6 @@ const struct k_table k_cuda_f32 = {
     .sgd = k_cuda_sgd,
     .adam = k_cuda_adam,
     .sum_squares = k_cuda_sum_squares,
+    .total = k_cuda_total,
     .clip_factor = k_cuda_clip_factor,
 };

@@ -48,6 +48,7 @@ int k_cuda_sgd(void *stream, size_t n, double lr, double momentum, const double 
 int k_cuda_adam(void *stream, size_t n, double lr, double beta1, double beta2, double epsilon, uint32_t t,
                 const double *factor, const void *grad, void *moment, void *variance, void *weight);
 int k_cuda_sum_squares(void *stream, size_t n, const void *x, double *sum);
+int k_cuda_total(void *stream, size_t n, const double *x, double *sum);
 int k_cuda_clip_factor(void *stream, double max_norm, double *norm);
 
 #endif

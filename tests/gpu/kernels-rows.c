@@ -125,6 +125,34 @@ void test_norm_rows(void)
     CLOSE(&rstd, 0);
 }
 
+/* Gradients by the sum alone, by the parameters alone, of an activation alone. */
+static void one_apart(size_t rows, size_t n, unsigned way)
+{
+    struct operand x = operand(rows * n, 1), dout = operand(rows * n, 1), gamma = operand(n, 1),
+                   mean = operand(rows, 1), rstd = operand(rows, 1), plus = operand(rows * n, 1);
+    struct operand dx = operand(rows * n, 1), dgamma = operand(n, 1), dbeta = operand(n, 1),
+                   act = operand(rows * n, 1);
+    BOTH(k->add_norm_grad(s, rows, n, side(&dout, w), side(&x, w), side(&gamma, w), side(&mean, w),
+                          side(&rstd, w), way & 4 ? side(&plus, w) : NULL, side(&dx, w), NULL, NULL, 0))
+    BOTH(k->add_norm_grad(s, rows, n, side(&dout, w), side(&x, w), side(&gamma, w), side(&mean, w),
+                          side(&rstd, w), NULL, NULL, side(&dgamma, w), side(&dbeta, w), way & 1))
+    BOTH(k->bias_act_grad(s, (int)(way % 3), rows, n, side(&dout, w), side(&x, w), side(&act, w), NULL, 0))
+    CLOSE(&dx, tolerance[GRADIENTS]);
+    CLOSE(&dgamma, tolerance[GRADIENTS]);
+    CLOSE(&dbeta, tolerance[SUMS]);
+    CLOSE(&act, tolerance[SUMS]);
+    BOTH(k->bias_act_grad(s, (int)(way % 3), rows, n, side(&plus, w), side(&x, w), side(&plus, w), NULL, 0))
+    CLOSE(&plus, tolerance[SUMS]);
+    struct operand *rest[] = {&x, &dout, &gamma, &mean, &rstd};
+    for (size_t i = 0; i < COUNT(rest); i++)
+        SAME(rest[i]);
+}
+
+void test_apart(void)
+{
+    each_size(one_apart);
+}
+
 static void one_activation(size_t rows, size_t n, unsigned way)
 {
     static const int activations[] = {K_GELU, K_RELU, K_GELU_TANH};

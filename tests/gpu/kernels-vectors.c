@@ -215,6 +215,22 @@ static void one_clip(size_t n)
     SAME(&x);
 }
 
+/* In order: what is small beside the first is lost one by one. */
+void test_total(void)
+{
+    const double few[] = {1, 0x1p-53, 0x1p-53, 0.25};
+    struct doubles x, sum;
+    double got;
+    doubles(&x, 4, few);
+    doubles(&sum, 1, few);
+    CHECK(k_cuda_f32.total(stream, 4, x.of[1], sum.of[1]) == 0);
+    to_host(&got, sum.of[1], sizeof got);
+    CHECK(got == 1.25);
+    CHECK(k_cuda_f32.total(stream, 0, x.of[1], sum.of[1]) == 0);
+    to_host(&got, sum.of[1], sizeof got);
+    CHECK(got == 0);
+}
+
 void test_clip(void)
 {
     const double start[] = {NAN, 0};

@@ -12,6 +12,7 @@ void test_bits(void);
 void test_sum(void);
 void test_sgd(void);
 void test_adam(void);
+void test_total(void);
 void test_clip(void);
 
 /* kernels-rows.c */
@@ -20,6 +21,7 @@ void test_bias_grad(void);
 void test_bias_grad_long(void);
 void test_norm(void);
 void test_norm_rows(void);
+void test_apart(void);
 void test_activation(void);
 void test_gelu_values(void);
 void test_tanh(void);
