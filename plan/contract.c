@@ -184,6 +184,22 @@ static bool is_tied(const struct model *model, uint32_t layer)
     return model->dims.tied && model->layers[layer].kind == LAYER_HEAD;
 }
 
+/* All of an input, or a view of its tokens or its targets that is long enough. */
+static bool takes_part(const struct contract *c, uint32_t op, uint32_t i, enum part part)
+{
+    const struct value *v = value_of(c->plan, op, i);
+    const uint32_t id = access_of(c->plan, op, i)->value, samples = samples_of(c, op);
+    if (v->root == id || v->cls != VALUE_INPUT)
+        return takes_input(c, op, i, ACCESS_READ);
+    const uint64_t tokens = (uint64_t)samples * c->model->dims.seq * sizeof(int32_t);
+    if (part_of(c, v) != part)
+        return seal_refuse(c->plan, op, c->error, "value %u is no view of %s", id,
+                           part == PART_TOKENS ? "tokens" : "targets");
+    return takes(c, op, i, ACCESS_READ,
+                 part == PART_TOKENS ? tokens : model_input_bytes(c->model, samples) - tokens,
+                 sizeof(int32_t));
+}
+
 static bool check_layer(const struct contract *c, uint32_t op)
 {
     const struct op_tag *tag = &c->plan->ops[op].tag;
@@ -194,7 +210,7 @@ static bool check_layer(const struct contract *c, uint32_t op)
     /* A tied head has the words of the embedding, which begin its block. */
     const uint64_t weight = is_tied(m, layer) ? m->params[0].numel : m->layers[layer].numel;
     return takes_elements(c, op, 0, ACCESS_READ, weight) &&
-           (layer == 0 ? takes_input(c, op, 1, ACCESS_READ)
+           (layer == 0 ? takes_part(c, op, 1, PART_TOKENS)
                        : takes_elements(c, op, 1, ACCESS_READ, layer_out_numel(m, layer - 1, samples)));
 }
 
@@ -250,7 +266,7 @@ static bool check_loss(const struct contract *c, uint32_t op)
     const uint64_t logits = layer_out_numel(c->model, c->model->n_layers - 1, samples_of(c, op));
     if (n_accesses(c->plan, op) != 4)
         return refuse_count(c, op);
-    return takes_elements(c, op, 0, ACCESS_READ, logits) && takes_input(c, op, 1, ACCESS_READ) &&
+    return takes_elements(c, op, 0, ACCESS_READ, logits) && takes_part(c, op, 1, PART_TARGETS) &&
            takes_elements(c, op, 2, ACCESS_WRITE, logits) &&
            takes(c, op, 3, ACCESS_WRITE, DOUBLE_BYTES, DOUBLE_BYTES);
 }

@@ -62,7 +62,7 @@ UNIT_TESTS = \
 	%D%/t-trace \
 	%D%/t-traffic \
 	%D%/t-train \
-	%D%/t-train-pipeline \
+	%D%/t-train-modes \
 	%D%/t-viz \
 	%D%/t-viz-figures
 SHELL_TESTS = \
@@ -140,7 +140,7 @@ bench: parprof $(module_PROGRAMS) $(BENCHES)
 		bash $(srcdir)/tests/bench/run
 
 # What takes minutes: every combination instead of every pair.
-LONG_TESTS = %D%/t-train
+LONG_TESTS = %D%/t-train %D%/t-train-modes
 LONG_ENVIRONMENT = srcdir='$(abs_top_srcdir)' PARPROF='$(abs_top_builddir)/parprof'
 .PHONY: check-long
 check-long: $(LONG_TESTS) $(check_PROGRAMS)

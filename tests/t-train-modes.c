@@ -19,6 +19,8 @@ struct setup {
     uint8_t checkpoint, dtype, optimizer;
     unsigned jitter; /* 0: none */
     double clip_norm;
+    uint8_t gather; /* DataParallel, which has no schedule */
+    bool sum;
 };
 
 /* Parameters in definition order, at the end of the last step. */
@@ -82,12 +84,26 @@ static struct model *load(const struct setup *s)
     return model;
 }
 
+/* One rank alone, in as many micro-batches as there are ranks with samples, which count as their losses do.
+ */
+static void weigh(const struct setup *s, struct plan *plan)
+{
+    if (s->schedule || plan->t.n_ranks > 1)
+        return;
+    plan->micro_weight = g_new(double, plan->n_micro);
+    for (uint32_t i = 0; i < plan->n_micro; i++)
+        plan->micro_weight[i] = s->gather == GATHER_LOSS && !s->sum ? 1.0 / plan->n_micro
+                                                                    : plan->micro_rows[i] / (double)s->batch;
+    plan->loss_scale = s->sum ? s->batch : 1;
+}
+
 static void run(const struct setup *s, const struct mode *mode, const struct shape *shape, uint32_t steps,
                 struct result *r)
 {
     GError *error = NULL;
     plan_make(mode, shape, &r->plan, &error);
     g_assert_no_error(error);
+    weigh(s, &r->plan);
     plan_place(&r->plan);
     struct run run = {.plan = &r->plan,
                       .model = r->model,
@@ -117,8 +133,10 @@ static struct shape shape_of(const struct setup *s, const struct model *model)
                           .algo = ALLREDUCE_RING,
                           .optimizer = s->optimizer,
                           .clip = s->clip_norm > 0,
-                          .schedule = schedule_find(s->schedule),
-                          .split = split_find(s->split),
+                          .schedule = s->schedule ? schedule_find(s->schedule) : NULL,
+                          .split = s->split ? split_find(s->split) : NULL,
+                          .gather = s->gather,
+                          .loss_sum = s->sum,
                           .chunks = s->chunks,
                           .stages_per_rank = s->per_rank,
                           .checkpoint = s->checkpoint,
@@ -134,9 +152,17 @@ static void train(const struct setup *s, struct result *r)
         g_setenv("PARPROF_JITTER", text, TRUE);
     }
     g_setenv("PARPROF_POISON", "1", TRUE);
-    run(s, &mode_pipeline, &shape, STEPS, r);
+    run(s, s->schedule ? &mode_pipeline : &mode_dp, &shape, STEPS, r);
     g_unsetenv("PARPROF_JITTER");
     g_unsetenv("PARPROF_POISON");
+}
+
+static uint32_t ranks_with_samples(const struct setup *s)
+{
+    uint32_t n = 0;
+    while (n < s->ranks && chunk_size(s->batch, s->ranks, n))
+        n++;
+    return n;
 }
 
 /* Chained steps are so many steps more, whose losses count together. */
@@ -146,6 +172,7 @@ static void train_alone(const struct setup *s, struct result *r)
     const struct shape shape = {.model = r->model,
                                 .ranks = 1,
                                 .batch = s->batch,
+                                .accumulate = s->schedule ? 1 : ranks_with_samples(s),
                                 .optimizer = s->optimizer,
                                 .clip = s->clip_norm > 0};
     run(s, &mode_single, &shape, STEPS, r);
@@ -374,6 +401,27 @@ static void test_chained(void)
     }
 }
 
+/* --- DataParallel: even and uneven, with ranks left without samples */
+
+static void test_data_parallel(void)
+{
+    static const uint32_t batches[] = {8, 7, 5, 2};
+    const uint32_t n = G_N_ELEMENTS(batches) * 3 * GATHERS * 2 * G_N_ELEMENTS(models);
+    for (uint32_t id = 0; id < n; id++) {
+        struct setup s = {.model = models[id % G_N_ELEMENTS(models)],
+                          .ranks = id / 5 % 3 + 2,
+                          .gather = (uint8_t)(id / 15 % GATHERS),
+                          .sum = id / 30 % 2,
+                          .batch = batches[id / 60 % 4],
+                          .dtype = id % 2 ? DTYPE_F64 : DTYPE_F32,
+                          .optimizer = (uint8_t)(id / 7 % OPTIMIZERS),
+                          .clip_norm = id / 11 % 2 ? 0.3 : 0,
+                          .jitter = id % 3 + 1};
+        if (g_test_slow() || id % 5 == id / 5 % 5)
+            check(&s);
+    }
+}
+
 /* --- without a flush */
 
 struct sequence {
@@ -487,11 +535,12 @@ static void test_pipedream(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/train-pipeline/edges", test_edges);
-    g_test_add_func("/train-pipeline/tutorial", test_tutorial);
-    g_test_add_func("/train-pipeline/chained", test_chained);
-    g_test_add_func("/train-pipeline/pipedream", test_pipedream);
-    g_test_add_func("/train-pipeline/pairs", test_pairs);
-    g_test_add_func("/train-pipeline/all", test_all);
+    g_test_add_func("/train-modes/edges", test_edges);
+    g_test_add_func("/train-modes/tutorial", test_tutorial);
+    g_test_add_func("/train-modes/chained", test_chained);
+    g_test_add_func("/train-modes/pipedream", test_pipedream);
+    g_test_add_func("/train-modes/data-parallel", test_data_parallel);
+    g_test_add_func("/train-modes/pairs", test_pairs);
+    g_test_add_func("/train-modes/all", test_all);
     return g_test_run();
 }
