@@ -239,6 +239,7 @@ bool analyze(const struct trace *trace, struct analysis *a, GError **error)
         find_causes(&index, times, a);
         a->launch_wait_ns = launch_wait_ns(&index, a->median_step, a->slowest_rank);
         a->slowdown_percent = slowdown_percent(&index);
+        a->pipeline = pipeline_times_new(trace, a->median_step);
         rank_times_free(times, a->n_ranks);
     } else {
         analysis_release(a);
@@ -254,5 +255,6 @@ void analysis_release(struct analysis *a)
     g_free(a->buckets);
     g_free(a->causes);
     g_free(a->bucket_causes);
+    pipeline_times_free(a->pipeline);
     *a = (struct analysis){0};
 }

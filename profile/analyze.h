@@ -23,6 +23,7 @@
 #ifndef PROFILE_ANALYZE_H
 #define PROFILE_ANALYZE_H
 
+#include "profile/pipeline.h"
 #include "profile/trace.h"
 
 struct partition {
@@ -80,6 +81,7 @@ struct analysis {
     struct causes *causes; /* of each rank in the median step */
     /* ... and of its communication by bucket, [rank * (n_buckets + 1) + bucket]; row n_buckets: of none */
     struct causes *bucket_causes;
+    struct pipeline_times *pipeline; /* of the median step; NULL: no pipeline */
 };
 
 /* Whether that rank waits for launches for at least LAUNCH_BOUND_PERCENT of its window. */

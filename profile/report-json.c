@@ -5,6 +5,7 @@
 #include "profile/import.h"
 #include "profile/memory.h"
 #include "profile/report-device.h"
+#include "profile/report-pipeline.h"
 #include "profile/traffic.h"
 
 /* A member of the outermost object starts a line; the schema is the first. */
@@ -352,6 +353,8 @@ void report_json(const struct report *r, GString *out)
         launches(a, out);
         member(out, "phases_ns");
         phases(a, out);
+        if (a->pipeline)
+            pipeline_json(r->trace, a->pipeline, out);
     }
     records(r->trace, out);
     buckets(r->trace, a, out);

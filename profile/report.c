@@ -6,6 +6,7 @@
 
 #include "profile/memory.h"
 #include "profile/report-device.h"
+#include "profile/report-pipeline.h"
 #include "profile/report-text.h"
 #include "profile/table.h"
 #include "profile/traffic.h"
@@ -372,7 +373,10 @@ void report_print(const struct report *r, GString *out)
     if (r->analysis) {
         print_buckets(r, out);
         print_phases(r, out);
-        print_overlap(r, out);
+        if (r->analysis->pipeline)
+            report_pipeline(r, out);
+        else
+            print_overlap(r, out);
         traffic_print(r->trace, out);
     }
     report_device(r, out);
