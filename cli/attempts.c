@@ -113,7 +113,7 @@ static bool predict_apart(const struct job *job, const struct cost_model *costs,
                           GError **error)
 {
     struct shape apart = job_shape(job, OVERLAP_NONE);
-    return job->shape.ranks == 1 || job->shape.first_iteration ||
+    return job->shape.ranks == 1 || !job->mode->has_buckets || job->shape.first_iteration ||
            memchr(job->overlaps, OVERLAP_NONE, job->n_overlaps) ||
            predict(job, &apart, costs, &r->apart, error);
 }

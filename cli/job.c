@@ -60,6 +60,29 @@ bool job_on_cores(const struct job *job)
     return job->engine->real && !job->engine->devices;
 }
 
+/* Widths that nobody gave become the model's, divided. */
+static bool shrink(const struct options *o, const char *name, struct model_override *over, GError **error)
+{
+    const uint32_t n = option_number(o, OPTION_SHRINK, 1);
+    struct model *model = n > 1 ? model_load(name, over, error) : NULL;
+    if (n > 1 && !model)
+        return false;
+    if (n > 1 && !over->d)
+        over->d = model->dims.d / n;
+    if (n > 1 && !over->ff && model->dims.ff)
+        over->ff = model->dims.ff / n;
+    const bool good = n == 1 || (over->d && (!model->dims.ff || over->ff) &&
+                                 (!model->dims.heads || over->d % model->dims.heads == 0));
+    if (!good)
+        g_set_error(
+            error, OPTION_ERROR, 0,
+            "--shrink %u leaves model %s a width of %u for %u heads, give a smaller one, or --d-model and "
+            "--heads",
+            n, model->name, over->d, model->dims.heads);
+    model_free(model);
+    return good;
+}
+
 static bool pick_model(struct job *job, const struct options *o, GError **error)
 {
     struct model_override over = {.layers = option_number(o, OPTION_LAYERS, 0),
@@ -76,9 +99,9 @@ static bool pick_model(struct job *job, const struct options *o, GError **error)
                               foreign == DTYPES       ? "f32, f64 or tf32"
                               : foreign == DTYPE_TF32 ? "f32 or f64 on CPU cores"
                                                       : "f32 or tf32 on GPUs");
-    job->model =
-        model_load(option_text(o, OPTION_MODEL, job_on_cores(job) ? "mini" : "bert-base"), &over, error);
-    return job->model;
+    const char *name = option_text(o, OPTION_MODEL, job_on_cores(job) ? "mini" : "bert-base");
+    job->shrink = option_number(o, OPTION_SHRINK, 1);
+    return shrink(o, name, &over, error) && (job->model = model_load(name, &over, error));
 }
 
 static uint64_t mib(const struct options *o, enum option_id id, uint64_t fallback)

@@ -26,6 +26,7 @@ struct job {
     struct sharing sharing;         /* engine sim only; of the cluster */
     double *rank_speed;             /* real engines: as measured (trace_costs_of_fastest); NULL: not yet */
     double link_gbps, link_us;      /* real engines: pace of transfers in memory; 0 and 0: none */
+    uint32_t shrink;                /* what the widths are divided by; 0 or 1: nothing */
     double lr, momentum, clip_norm; /* as in struct run */
     bool interleaved;               /* ranks take turns on the devices, as measured */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */

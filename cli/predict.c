@@ -18,6 +18,8 @@ void label_trace(const struct job *job, const struct shape *shape, struct trace 
         trace_label(trace, "iteration", "the first");
     if (job->model && job->model->dtype != DTYPE_F32)
         trace_label_text(trace, "dtype", dtype_name(job->model->dtype));
+    if (job->shrink > 1)
+        trace_label(trace, "model", "%s, widths divided by %u", job->model->name, job->shrink);
     const struct cluster *c = job->cluster;
     if (c && shape->ranks > c->nodes * c->devices)
         trace_label(trace, "cluster", "%s, extended from %u to %u devices", c->name, c->nodes * c->devices,

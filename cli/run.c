@@ -39,8 +39,9 @@ static void closing_line(const struct job *job, const struct options *o, const s
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
     int64_t predicted_ns = (main->predicted.there ? &main->predicted : &main->outcome)->analysis.median_ns,
             best_ns;
-    double best =
-        job->shape.ranks > 1 && !job->given ? predict_best_bucket(job, costs, predicted_ns, &best_ns) : 0;
+    double best = job->shape.ranks > 1 && job->mode->has_buckets && !job->given
+                      ? predict_best_bucket(job, costs, predicted_ns, &best_ns)
+                      : 0;
     if (wrote)
         files_name(f, report, out);
     else

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "config.h"
+#include "plan/schedule.h"
+#include "plan/split.h"
 #include "profile/trace.h"
 
 static void row(GPtrArray *rows, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4);
@@ -69,6 +71,19 @@ void summary_init(struct summary *s, const struct job *job, const struct options
     if (job->model) {
         row(s->option_rows, "seq_len", "%" PRIu32, job->model->dims.seq);
         row(s->option_rows, "dtype", "%s", dtype_name(job->model->dtype));
+    }
+    if (job->mode == &mode_pipeline && !job->given) {
+        row(s->option_rows, "schedule", "%s", shape->schedule ? shape->schedule->name : "file");
+        row(s->option_rows, "chunks", "%" PRIu32, shape->chunks);
+        row(s->option_rows, "stages_per_rank", "%" PRIu32, shape->stages_per_rank);
+        row(s->option_rows, "checkpoint", "%s", checkpoint_name(shape->checkpoint));
+        row(s->option_rows, "split", "%s", shape->split->name);
+        if (shape->rounds > 1)
+            row(s->option_rows, "chain", "%" PRIu32, shape->rounds);
+    }
+    if (job->mode == &mode_dp && !job->given) {
+        row(s->option_rows, "gather", "%s", gather_name(shape->gather));
+        row(s->option_rows, "loss_reduction", "%s", shape->loss_sum ? "sum" : "mean");
     }
     if (job->mode->has_buckets && !job->given) {
         row(s->option_rows, "bucket_bytes", "%" PRIu64, shape->bucket_bytes);
@@ -156,18 +171,61 @@ static void head_plan(const struct job *job, GString *out)
         head_optimizer(job, out);
 }
 
+/* Micro-batches of which fewer came out than were asked for, and how they go through the stages. */
+static void head_pipeline(const struct job *job, GString *out)
+{
+    const struct shape *s = &job->shape;
+    if (job->given || job->mode != &mode_pipeline)
+        return;
+    const uint32_t micro = pipeline_micro(s);
+    g_string_append_printf(out, "schedule %s, %" PRIu32 " micro-batches",
+                           s->schedule ? s->schedule->name : "of a file", micro);
+    if (micro < s->chunks)
+        g_string_append_printf(out,
+                               " (torch.chunk makes no more of %" PRIu32 " samples in %" PRIu32 " chunks)",
+                               s->batch, s->chunks);
+    g_string_append_printf(out, ", %" PRIu32 " stage%s a rank, split %s, checkpoint %s", s->stages_per_rank,
+                           s->stages_per_rank == 1 ? "" : "s", s->split->name,
+                           checkpoint_name(s->checkpoint));
+    if (s->rounds > 1)
+        g_string_append_printf(out, ", %" PRIu32 " steps chained", s->rounds);
+    g_string_append_c(out, '\n');
+}
+
+/* PyTorch's mean of the ranks' means is the mean over the samples only where all have as many. */
+static void note_means(const struct job *job, GString *out)
+{
+    const struct shape *s = &job->shape;
+    if (job->given || job->mode != &mode_dp || s->gather != GATHER_LOSS || s->loss_sum)
+        return;
+    uint32_t n = 0;
+    while (n < s->ranks && chunk_size(s->batch, s->ranks, n))
+        n++;
+    const uint32_t most = chunk_size(s->batch, s->ranks, 0), least = chunk_size(s->batch, s->ranks, n - 1);
+    if (least < most)
+        g_string_append_printf(
+            out,
+            "note: the mean of the %" PRIu32 " ranks' means is not the mean over the mini-batch: a "
+            "sample of rank %" PRIu32 ", which has %" PRIu32 ", counts %.3g times one of rank 0, which "
+            "has %" PRIu32 "\n",
+            n, n - 1, least, (double)most / least, most);
+}
+
 static void head_model(const struct job *job, GString *out)
 {
     const struct model *m = job->model;
     const struct shape *s = &job->shape;
-    uint32_t most = chunk_size(s->batch, s->ranks, 0), least = chunk_size(s->batch, s->ranks, s->ranks - 1);
+    const bool pipeline = s->chunks > 0;
+    const uint32_t parts = pipeline ? s->chunks : s->ranks;
+    uint32_t most = chunk_size(s->batch, parts, 0),
+             least = chunk_size(s->batch, parts, (pipeline ? pipeline_micro(s) : parts) - 1);
     bool small = m->numel < 1000000;
     g_string_append_printf(out, "model %s, %.1f %c parameters, %.1f MiB gradients; batch %" PRIu32 " (",
                            m->name, m->numel / (small ? 1e3 : 1e6), small ? 'K' : 'M',
                            m->numel * dtype_bytes(m->dtype) / 1048576.0, s->batch);
     if (least < most)
         g_string_append_printf(out, "%" PRIu32 " to ", least);
-    g_string_append_printf(out, "%" PRIu32 " a rank", most);
+    g_string_append_printf(out, "%" PRIu32 " a %s", most, pipeline ? "micro-batch" : "rank");
     if (s->accumulate > 1)
         g_string_append_printf(out, " in %" PRIu32 " micro-batches", s->accumulate);
     g_string_append_c(out, ')');
@@ -175,6 +233,8 @@ static void head_model(const struct job *job, GString *out)
         g_string_append_printf(out, ", sequence %" PRIu32, m->dims.seq);
     if (m->dtype != DTYPE_F32)
         g_string_append_printf(out, ", %s", dtype_name(m->dtype));
+    if (job->shrink > 1)
+        g_string_append_printf(out, ", widths divided by %" PRIu32, job->shrink);
     head_optimizer(job, out);
 }
 
@@ -208,6 +268,8 @@ void summary_head(const struct job *job, const struct options *o, const struct t
         head_plan(job, out);
     if (job->model)
         head_model(job, out);
+    head_pipeline(job, out);
+    note_means(job, out);
     if (!job->engine->real) {
         head_costs(job, out);
         head_shared(trace, out);

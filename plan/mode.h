@@ -75,6 +75,9 @@ const struct mode *mode_find(const char *name); /* NULL if there is none */
  */
 bool plan_make(const struct mode *, const struct shape *, struct plan *, GError **);
 
+/* Micro-batches of a pipeline's step: of struct shape's batch and chunks. */
+uint32_t pipeline_micro(const struct shape *);
+
 /* torch.chunk's rule: ceil(batch/ranks) each while it lasts; the last may get less, those after it none. */
 uint32_t chunk_size(uint32_t batch, uint32_t ranks, uint32_t rank);
 

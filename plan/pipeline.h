@@ -29,7 +29,6 @@ struct pipeline {
     bool tied_apart;       /* embedding and head share weights and are on two ranks */
 };
 
-uint32_t pipeline_micro(const struct shape *); /* micro-batches of a round, by torch.chunk's rule */
 
 /* One direction of one peer. */
 struct channel {
