@@ -142,18 +142,29 @@ static int64_t span_of(const struct pipeline_times *p)
     return end_ns - p->start_ns;
 }
 
+/* As wide as the widest label with that letter, or without one. */
+static const char *widest(const struct grid *g, const char *letter, char text[static 32])
+{
+    char most[16];
+
+    g_snprintf(most, sizeof most, "%u", g->p->n_micro / g->p->n_rounds - 1 + g->o->count_from);
+    for (char *c = most; *c; c++)
+        *c = '0';
+    g_snprintf(text, 32, "%s%s", letter, most);
+    return text;
+}
+
+/* One size for all labels: the letter goes where it would have to be too small. */
 static double text_size(const struct grid *g)
 {
-    char widest[16];
-    const uint32_t most = g->p->n_micro / g->p->n_rounds - 1 + g->o->count_from;
+    const char *const letters[] = {has_kind(g->p, OP_BWD_WEIGHT) ? "W" : "B", ""};
     const struct font one = {10, WEIGHT_NORMAL};
+    const double room = g->unit / g->blocks.per_rank - CELL_GAP - 1.5 * LABEL_AIR;
+    char text[32];
 
-    const char *letter = has_kind(g->p, OP_BWD_WEIGHT) ? "W" : "B";
-    for (int part = 1; part >= 0; part--) {
-        g_snprintf(widest, sizeof widest, "%s%u", part ? letter : "", most);
-        const double room = g->unit / g->blocks.per_rank - CELL_GAP - LABEL_AIR,
-                     size = room / pen_width(&g->frame.pen, &one, widest) * one.size;
-        if (size >= (part ? MIN_TEXT + 1 : MIN_TEXT))
+    for (unsigned i = 0; i < G_N_ELEMENTS(letters); i++) {
+        const double size = room / pen_width(&g->frame.pen, &one, widest(g, letters[i], text)) * one.size;
+        if (size >= (i ? MIN_TEXT : MIN_TEXT + 1))
             return CLAMP(MIN(size, g->cell * TEXT_PART), MIN_TEXT, MAX_TEXT);
     }
     return CLAMP(g->cell * TEXT_PART, MIN_TEXT, 11);
@@ -252,20 +263,21 @@ static void label(const struct grid *g, const struct box *box)
     const struct pipeline_action *a = g->blocks.v[box->block].action;
     const struct font font = {MIN(g->font.size, box->h * 0.8), WEIGHT_NORMAL},
                       small = {font.size * SMALL_PART, WEIGHT_NORMAL};
-    char whole[32], number[16], version[16];
-    const char *const texts[] = {whole, number};
+    const double room = box->w - LABEL_AIR;
+    char text[32], version[16];
 
     if (a->stage == STAGE_NONE || font.size < MIN_TEXT)
         return;
-    g_snprintf(number, sizeof number, "%u",
+    const bool letter = pen_width(p, &font, widest(g, op_label(a->kind), text)) <= room;
+    g_snprintf(text, sizeof text, "%s%u", letter ? op_label(a->kind) : "",
                a->micro % MAX(g->p->n_micro / g->p->n_rounds, 1) + g->o->count_from);
-    g_snprintf(whole, sizeof whole, "%s%s", op_label(a->kind), a->kind == OP_LOSS ? "" : number);
+    if (a->kind == OP_LOSS)
+        g_strlcpy(text, op_label(a->kind), sizeof text);
     g_snprintf(version, sizeof version, "v%u", a->version);
-    const char *text = pen_fit(p, &font, a->kind == OP_LOSS ? 1 : 2, texts, box->w - LABEL_AIR);
-    if (!text)
+    if (pen_width(p, &font, text) > room)
         return;
     const double w = pen_width(p, &font, text), v = pen_width(p, &small, version);
-    const bool both = g->p->asynchronous && a->kind == OP_FWD && w + v <= box->w - LABEL_AIR;
+    const bool both = g->p->asynchronous && a->kind == OP_FWD && w + v <= room;
     const double x = box->x + (box->w - w - (both ? v : 0)) / 2, y = box->y + box->h / 2;
     const uint32_t ink = palette_text_on(box->color);
     pen_text(p, x + w / 2, y, &font, ALIGN_CENTER, ink, text);
