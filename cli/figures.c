@@ -51,6 +51,40 @@ static const char *check_look(struct figure_options *look, const char *format, c
     return NULL;
 }
 
+/* Which of two or three words an option takes; -1: another one. */
+static int choose(const struct options *o, enum option_id id, const char *const *words)
+{
+    const char *text = option_text(o, id, words[0]);
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(text, words[i]))
+            return i;
+    return -1;
+}
+
+/* The look of a grid, likewise. */
+static const char *check_grid(struct figure_options *look, const struct figure *figure,
+                              const struct options *o)
+{
+    static const char *const orders[] = {"down", "up", NULL}, *const aligns[] = {"early", "late", NULL},
+                             *const colors[] = {"kind", "stage", "micro", NULL};
+    const int order = choose(o, OPTION_RANK_ORDER, orders), color = choose(o, OPTION_COLOR_BY, colors),
+              align = choose(o, OPTION_ALIGN, aligns);
+    if (figure != &figure_grid && (o->given[OPTION_RANK_ORDER] || o->given[OPTION_COUNT_FROM] ||
+                                   o->given[OPTION_COLOR_BY] || o->given[OPTION_ALIGN]))
+        return "--rank-order, --count-from, --color-by and --align are of --figure grid";
+    if (order < 0)
+        return "--rank-order takes down or up";
+    if (color < 0)
+        return "--color-by takes kind, stage or micro";
+    if (align < 0)
+        return "--align takes early or late";
+    look->ranks_up = order;
+    look->color_by = (uint8_t)color;
+    look->late = align;
+    look->count_from = (uint32_t)option_number(o, OPTION_COUNT_FROM, 0);
+    return NULL;
+}
+
 static bool pick(struct drawing *d, const struct options *o, const struct figure *standard, GError **error)
 {
     const char *name = option_text(o, OPTION_FIGURE, standard->name);
@@ -61,10 +95,12 @@ static bool pick(struct drawing *d, const struct options *o, const struct figure
         g_set_error(error, OPTION_ERROR, 0,
                     "--figure takes a name that 'parprof list' shows, or none, not '%s'", name);
     else if (o->given[OPTION_OUTPUT] || o->given[OPTION_SIZE] || o->given[OPTION_DPI] ||
-             o->given[OPTION_TEXT])
+             o->given[OPTION_TEXT] || o->given[OPTION_RANK_ORDER] || o->given[OPTION_COUNT_FROM] ||
+             o->given[OPTION_COLOR_BY] || o->given[OPTION_ALIGN])
         g_set_error_literal(
             error, OPTION_ERROR, 0,
-            "--output, --size, --dpi and --text are of the figure, and --figure none asks for no figure");
+            "--output, --size, --dpi, --text and the options of a grid are of the figure, and "
+            "--figure none asks for no figure");
     else
         return true;
     return false;
@@ -82,6 +118,8 @@ bool drawing_check(struct drawing *d, const struct options *o, const struct figu
     const char *format = format_of(d->path);
     const char *wrong =
         format ? check_look(&d->look, format, o) : "--output takes a name that ends in .svg, .pdf or .png";
+    if (!wrong)
+        wrong = check_grid(&d->look, d->figure, o);
     if (wrong) {
         g_set_error_literal(error, OPTION_ERROR, 0, wrong);
         return false;

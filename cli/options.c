@@ -135,6 +135,7 @@ bool options_preset(struct options *o, const char *name, const char *text, GErro
         usage(error, "--%s is yes or no, not '%s'", name, text);
         return false;
     }
+    o->offered[spec - option_specs] = true;
     return set(option, text, o, error);
 }
 
@@ -279,7 +280,7 @@ bool options_check(const struct options *o, const char *mode, const char *backen
                   mode);
             return false;
         }
-        if (backend && !option_listed(option_specs[i].backends, backend)) {
+        if (backend && !o->offered[i] && !option_listed(option_specs[i].backends, backend)) {
             g_autofree char *owners = option_words(option_specs[i].backends, " or ");
             usage(error, "--%s belongs to --backend %s, not to %s: leave it out or say --backend %s",
                   option_specs[i].name, owners, backend, owners);

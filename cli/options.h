@@ -55,6 +55,7 @@ struct options {
     const char *command;
     union option_value value[N_OPTIONS]; /* what was given, or zero */
     bool given[N_OPTIONS];
+    bool offered[N_OPTIONS]; /* by a preset: where it means nothing for the backend it does not count */
     GPtrArray *texts[N_OPTIONS]; /* command sweep: each time as given, not parsed; NULL: not given */
     char **operands;             /* what is no option: files; ends with NULL */
     GStringChunk *strings;

@@ -220,11 +220,11 @@ static const struct message *message_of(const struct builder *b, const struct pi
 }
 
 /* Of [idle_ns, the action's start), what its message was on its way. */
-static int64_t exposed_before(const struct builder *b, const struct pipeline_action *a, bool paired,
-                              int64_t idle_ns)
+static int64_t exposed_before(const struct builder *b, const struct pipeline_action *a,
+                              const struct pipeline_action *partner, int64_t idle_ns)
 {
-    const struct message *m = message_of(b, a), *other = paired ? message_of(b, a + 1) : NULL;
-    const int64_t ready_ns = paired ? MAX(a->ready_ns, a[1].ready_ns) : a->ready_ns;
+    const struct message *m = message_of(b, a), *other = partner ? message_of(b, partner) : NULL;
+    const int64_t ready_ns = partner ? MAX(a->ready_ns, partner->ready_ns) : a->ready_ns;
     if (!m || (other && other->end_ns > m->end_ns))
         m = other;
     if (!m || m->end_ns < ready_ns)
@@ -254,6 +254,16 @@ static void partition(const struct builder *b, uint32_t rank, const struct piece
     intervals_release(&all);
 }
 
+const struct pipeline_action *pipeline_partner(const struct pipeline_times *p, size_t first)
+{
+    const struct pipeline_action *a = &p->actions[first];
+    size_t i = first + 1;
+    while (i < p->first[a->rank + 1] && p->actions[i].kind == OP_LOSS)
+        i++;
+    const bool is = a->pair == PAIR_FIRST && a->kind != OP_LOSS && i < p->first[a->rank + 1];
+    return is && p->actions[i].pair == PAIR_SECOND ? &p->actions[i] : NULL;
+}
+
 static void walk_actions(const struct builder *b, uint32_t rank)
 {
     struct pipeline_times *p = b->p;
@@ -262,7 +272,6 @@ static void walk_actions(const struct builder *b, uint32_t rank)
     bool any = false;
     for (size_t i = p->first[rank]; i < p->first[rank + 1]; i++) {
         struct pipeline_action *a = &p->actions[i];
-        const bool paired = a->pair == PAIR_FIRST && i + 1 < p->first[rank + 1] && a[1].pair == PAIR_SECOND;
         const struct message *m = message_of(b, a);
         a->transfer_ns = m ? m->end_ns - m->start_ns : 0;
         if (a->stage != STAGE_NONE) {
@@ -270,7 +279,7 @@ static void walk_actions(const struct builder *b, uint32_t rank)
             r->end_ns = any ? MAX(r->end_ns, a->end_ns) : a->end_ns;
             any = true;
         }
-        r->exposed_send_ns += exposed_before(b, a, paired, idle_ns);
+        r->exposed_send_ns += exposed_before(b, a, pipeline_partner(p, i), idle_ns);
         idle_ns = MAX(idle_ns, a->end_ns);
     }
     g_assert(r->exposed_send_ns <= r->idle_ns);

@@ -61,6 +61,10 @@ struct pipeline_times {
 struct pipeline_times *pipeline_times_new(const struct trace *, uint32_t step);
 void pipeline_times_free(struct pipeline_times *); /* may be NULL */
 
+/* What runs as one with the action at that place, the first of a pair, losses of its own left out; NULL:
+ * none. */
+const struct pipeline_action *pipeline_partner(const struct pipeline_times *, size_t first);
+
 double pipeline_bubble_of_total(const struct pipeline_times *); /* 0 to 1 */
 double pipeline_bubble_of_ideal(const struct pipeline_times *); /* 0 and more */
 double pipeline_in_flight(const struct pipeline_rank *);        /* in micro-batches of a whole rank */

@@ -4,8 +4,8 @@
 #define MIN_HEIGHT_PX 180
 #define MAX_PX        32000 /* what viewers still open */
 
-const struct figure *const figures[] = {&figure_timeline, &figure_breakdown, &figure_memory, &figure_sweep,
-                                        NULL};
+const struct figure *const figures[] = {&figure_timeline, &figure_breakdown, &figure_memory,
+                                        &figure_sweep,    &figure_grid,      NULL};
 
 const struct figure *figure_find(const char *name)
 {

@@ -20,12 +20,20 @@ struct figure_input {
     uint32_t n_others;
 };
 
+/* What the colours of a grid tell apart. */
+enum color_by { COLOR_BY_KIND, COLOR_BY_STAGE, COLOR_BY_MICRO };
+
 struct figure_options {
     double width, height; /* px; 1280 x 720 */
     const char *caption;  /* extra text of the caption, may be NULL */
     bool normalise;       /* breakdown: times as parts of the first step of their group */
     bool outlines;        /* as in struct canvas */
     double dpi;
+    /* grid */
+    bool ranks_up;       /* rank 0 is the lowest row */
+    bool late;           /* forwards of the warm-up as late as their consumers allow */
+    uint8_t color_by;    /* enum color_by */
+    uint32_t count_from; /* number of the first rank, stage and micro-batch: 0 or 1 */
 };
 
 struct figure {
@@ -35,7 +43,7 @@ struct figure {
                  struct draw *, GError **);
 };
 
-extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep;
+extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep, figure_grid;
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);
 

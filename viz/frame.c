@@ -53,9 +53,13 @@ static void swatch(const struct pen *p, const struct legend_entry *e, double x, 
         pen_mark(p, x + size / 2, y + size * 0.2, size * 0.6, e->color);
         return;
     }
+    if (e->line) {
+        pen_line(p, x + size / 2, y, x + size / 2, y + size, e->color, 1.5, true);
+        return;
+    }
     pen_box(p, x, y, size, size, e->color);
-    if (e->hatched)
-        pen_hatch(p, x, y, size, size, palette_color(ROLE_EXPOSED));
+    if (e->hatched || e->faint)
+        pen_hatch(p, x, y, size, size, palette_color(e->faint ? ROLE_GRID : ROLE_EXPOSED));
 }
 
 void frame_legend(struct frame *f, unsigned n, const struct legend_entry *entries)

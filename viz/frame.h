@@ -25,7 +25,9 @@ struct legend_entry {
     const char *text;
     uint32_t color;
     bool hatched; /* with ROLE_EXPOSED */
+    bool faint;   /* ... with ROLE_GRID */
     bool mark;    /* a triangle instead of a box */
+    bool line;    /* a dashed line instead of one */
 };
 
 /* Paints the entries below the title, in lines of the width; what finds no room in three lines is left out. */

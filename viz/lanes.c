@@ -86,7 +86,12 @@ static void name_compute(const struct tables *t, const struct cell *c, char *nam
 {
     const char *kind = op_label(c->kind);
 
-    if ((c->kind == OP_FWD || c->kind == OP_BWD) && c->first < t->n_layers && c->last < t->n_layers) {
+    if (t->n_stages && c->micro != OP_NONE && c->kind != OP_LOSS) {
+        names[0] = g_strdup_printf("%s%u", kind, c->micro);
+        names[1] = g_strdup_printf("%u", c->micro);
+        names[2] = g_strdup(names[1]);
+    } else if ((c->kind == OP_FWD || c->kind == OP_BWD) && !t->n_stages && c->first < t->n_layers &&
+               c->last < t->n_layers) {
         name_layers(t, c, names);
     } else if (c->kind == OP_OPTIM && c->first < t->n_buckets) {
         names[0] = g_strdup_printf("%s %u", kind, c->first);
@@ -213,6 +218,10 @@ static void label_comm(const struct pen *p, const struct axis *a, const struct t
         g_snprintf(texts[0], sizeof texts[0], "bucket %u · %s", c->first, bytes);
         g_snprintf(texts[1], sizeof texts[1], "%u · %s", c->first, bytes);
         g_snprintf(texts[2], sizeof texts[2], "%u", c->first);
+    } else if (t->n_stages && c->first == OP_NONE && c->micro != OP_NONE) {
+        g_snprintf(texts[0], sizeof texts[0], c->kind == OP_SEND ? "%u→%u" : "%u←%u", c->micro, c->last);
+        g_snprintf(texts[1], sizeof texts[1], "%u", c->micro);
+        g_strlcpy(texts[2], texts[1], sizeof texts[2]);
     } else {
         g_strlcpy(texts[0], op_label(c->kind), sizeof texts[0]);
         g_strlcpy(texts[1], c->kind == OP_BROADCAST ? "bcast" : texts[0], sizeof texts[1]);
@@ -306,12 +315,16 @@ static const struct {
     {ROLE_FORWARD, "F forward"},
     {ROLE_LOSS, "loss"},
     {ROLE_BACKWARD, "B backward"},
+    {ROLE_INPUT_GRADIENT, "I input gradient"},
+    {ROLE_WEIGHT_GRADIENT, "W weight gradient"},
+    {ROLE_RECOMPUTE, "R forward again"},
     {ROLE_PACK, "pack, unpack"},
     {LEGEND_READY, "bucket ready"},
     {ROLE_COMM, "communication"},
     {ROLE_WAIT, "waits for peers"},
     {ROLE_EXPOSED, "exposed communication"},
     {ROLE_OPTIMIZER, "optimizer step"},
+    {ROLE_UPDATE, "optimizer"},
 };
 
 static void paint_swatch(const struct pen *p, unsigned role, double x, double y, double size)

@@ -1,6 +1,6 @@
-libparprof_a_SOURCES += %D%/curves.h %D%/draw.h %D%/figure.h %D%/frame.h %D%/lanes.h %D%/layout.h \
-	%D%/palette.h %D%/pen.h %D%/rows.h %D%/scale.h %D%/sweep-bars.h %D%/words.h %D%/breakdown.c %D%/curves.c \
-	%D%/draw.c %D%/figure.c %D%/frame.c %D%/lanes.c %D%/layout.c %D%/memory.c %D%/palette.c %D%/pen.c \
+libparprof_a_SOURCES += %D%/blocks.h %D%/curves.h %D%/draw.h %D%/figure.h %D%/frame.h %D%/lanes.h %D%/layout.h \
+	%D%/palette.h %D%/pen.h %D%/rows.h %D%/scale.h %D%/sweep-bars.h %D%/words.h %D%/blocks.c %D%/breakdown.c %D%/curves.c \
+	%D%/draw.c %D%/figure.c %D%/frame.c %D%/grid.c %D%/lanes.c %D%/layout.c %D%/memory.c %D%/palette.c %D%/pen.c \
 	%D%/rows.c %D%/scale.c %D%/sweep-bars.c %D%/sweep.c %D%/timeline.c %D%/words.c
 # Pango is opened at run time, when a figure is drawn: linking it would cost every start of the program.
 module_PROGRAMS += parprof-cairo.so

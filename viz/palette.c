@@ -3,16 +3,36 @@
 #include <math.h>
 
 static const uint32_t colors[ROLES] = {
-    [ROLE_FORWARD] = 0x0072b2,   [ROLE_LOSS] = 0x56b4e9,       [ROLE_BACKWARD] = 0xe69f00,
-    [ROLE_PACK] = 0x8f6200,      [ROLE_COMM] = 0xcc79a7,       [ROLE_WAIT] = 0xf0d7e4,
-    [ROLE_OPTIMIZER] = 0x009e73, [ROLE_INPUT] = 0xf0e442,      [ROLE_EXPOSED] = 0x4d1433,
-    [ROLE_INK] = 0x1a1a1a,       [ROLE_MUTED] = 0x595959,      [ROLE_GRID] = 0xdcdcdc,
-    [ROLE_LANE] = 0xf2f2f2,      [ROLE_BACKGROUND] = 0xffffff,
+    [ROLE_FORWARD] = 0x0072b2,
+    [ROLE_LOSS] = 0x56b4e9,
+    [ROLE_BACKWARD] = 0xe69f00,
+    [ROLE_PACK] = 0x8f6200,
+    [ROLE_COMM] = 0xcc79a7,
+    [ROLE_WAIT] = 0xf0d7e4,
+    [ROLE_OPTIMIZER] = 0x009e73,
+    [ROLE_INPUT] = 0xf0e442,
+    [ROLE_EXPOSED] = 0x4d1433,
+    [ROLE_INPUT_GRADIENT] = 0xd55e00,
+    [ROLE_WEIGHT_GRADIENT] = 0x009e73,
+    [ROLE_RECOMPUTE] = 0x999999,
+    [ROLE_UPDATE] = 0x404040,
+    [ROLE_INK] = 0x1a1a1a,
+    [ROLE_MUTED] = 0x595959,
+    [ROLE_GRID] = 0xdcdcdc,
+    [ROLE_LANE] = 0xf2f2f2,
+    [ROLE_BACKGROUND] = 0xffffff,
 };
 
 uint32_t palette_color(enum role role)
 {
     return colors[role];
+}
+
+uint32_t palette_hue(uint32_t number)
+{
+    static const uint32_t hues[] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0xd55e00, 0x56b4e9, 0xf0e442};
+
+    return hues[number % (sizeof hues / sizeof *hues)];
 }
 
 uint32_t palette_tint(uint32_t color, double strength)

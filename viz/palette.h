@@ -14,6 +14,10 @@ enum role {
     ROLE_WAIT, /* of a member for its peers */
     ROLE_OPTIMIZER,
     ROLE_INPUT,
+    ROLE_INPUT_GRADIENT,
+    ROLE_WEIGHT_GRADIENT,
+    ROLE_RECOMPUTE,
+    ROLE_UPDATE,               /* the optimizer's step in a pipeline, beside weight gradients */
     ROLE_CELLS,                /* the roles above are those of cells */
     ROLE_EXPOSED = ROLE_CELLS, /* ink of the hatch over communication that nothing hides */
     ROLE_INK,
@@ -25,6 +29,8 @@ enum role {
 };
 
 uint32_t palette_color(enum role); /* 0xRRGGBB */
+/* Seven hues in turn, for what only has a number. */
+uint32_t palette_hue(uint32_t number);
 /* The colour mixed with the background; strength 1 leaves it as it is, 0 gives the background. */
 uint32_t palette_tint(uint32_t color, double strength);
 /* Contrast ratio of WCAG 2, 1 to 21. */

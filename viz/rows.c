@@ -65,6 +65,12 @@ static enum role role_of(unsigned kind)
     case OP_PACK:
     case OP_UNPACK:
         return ROLE_PACK;
+    case OP_RECOMPUTE:
+        return ROLE_RECOMPUTE;
+    case OP_BWD_INPUT:
+        return ROLE_INPUT_GRADIENT;
+    case OP_BWD_WEIGHT:
+        return ROLE_WEIGHT_GRADIENT;
     default:
         break;
     }
@@ -82,7 +88,20 @@ static enum role role_of(unsigned kind)
 
 static bool of_micro_batch(unsigned kind)
 {
-    return kind == OP_FWD || kind == OP_LOSS || kind == OP_BWD;
+    return kind == OP_FWD || kind == OP_LOSS || kind == OP_BWD || kind == OP_BWD_INPUT ||
+           kind == OP_BWD_WEIGHT || kind == OP_RECOMPUTE;
+}
+
+/* Ops of one action follow each other on their lane, and are one cell whatever lies between them. */
+static bool same_action(GArray *cells, const struct cell *cell)
+{
+    struct cell *last = cells->len ? &g_array_index(cells, struct cell, cells->len - 1) : NULL;
+
+    if (!last || last->kind != cell->kind || last->first != cell->first || last->micro != cell->micro ||
+        cell->first == OP_NONE)
+        return false;
+    last->end_ns = MAX(last->end_ns, cell->end_ns);
+    return true;
 }
 
 static void add_compute(const struct collector *c, GArray *cells, const struct trace_op *op)
@@ -97,7 +116,13 @@ static void add_compute(const struct collector *c, GArray *cells, const struct t
                         .role = (uint8_t)role_of(tag->kind),
                         .kind = tag->kind};
 
-    if (tag->kind == OP_OPTIM)
+    if (c->trace->t.n_stages) {
+        if (op_phase(tag->kind) == PHASE_OPTIMIZER)
+            cell.role = ROLE_UPDATE;
+        cell.first = cell.last = tag->stage < c->trace->t.n_stages ? tag->stage : OP_NONE;
+        if (same_action(cells, &cell))
+            return;
+    } else if (tag->kind == OP_OPTIM)
         cell.first = cell.last = tag->bucket < c->trace->t.n_buckets ? tag->bucket : OP_NONE;
     else if (tag->layer0 < tag->layer1 && tag->layer1 <= n) {
         cell.first = c->block[tag->layer0];
@@ -158,6 +183,30 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
     row->comm_end_ns = MAX(row->comm_end_ns, op->end_ns - c->start_ns);
 }
 
+/* A message between stages: its transfer alone, as whoever receives it waits for it from long before.  The
+ * channels of a rank are one row, in which what is beside another is cut. */
+static void add_message(const struct collector *c, struct row *row, const struct trace_op *op)
+{
+    const struct op_tag *tag = &op->tag;
+    const int64_t together_ns = tag->gang < c->trace->n_ops ? c->gang_start_ns[tag->gang] : op->start_ns;
+    const struct cell cell = {.start_ns = CLAMP(together_ns, op->start_ns, op->end_ns) - c->start_ns,
+                              .end_ns = op->end_ns - c->start_ns,
+                              .first = OP_NONE,
+                              .last = c->trace->t.lanes[op->lane].peer,
+                              .micro = tag->micro,
+                              .role = ROLE_COMM,
+                              .kind = tag->kind};
+
+    g_array_append_val(row->comm, cell);
+    row->comm_end_ns = MAX(row->comm_end_ns, cell.end_ns);
+}
+
+static bool is_message(const struct collector *c, const struct op_tag *tag)
+{
+    return c->trace->t.n_stages && tag->algo == ALLREDUCE_WHOLE &&
+           (tag->kind == OP_SEND || tag->kind == OP_RECV);
+}
+
 static void add_op(const struct collector *c, const struct trace_op *op)
 {
     struct row *row = c->row_of_lane[op->lane];
@@ -167,9 +216,12 @@ static void add_op(const struct collector *c, const struct trace_op *op)
     if (!row)
         return;
     row->end_ns = MAX(row->end_ns, end_ns);
-    if (op->tag.kind == OP_BWD || op->tag.kind == OP_PACK)
+    if (op->tag.kind == OP_BWD || op->tag.kind == OP_BWD_INPUT || op->tag.kind == OP_BWD_WEIGHT ||
+        op->tag.kind == OP_PACK)
         row->backward_end_ns = MAX(row->backward_end_ns, end_ns);
-    if (cls == LANE_COMM)
+    if (cls == LANE_COMM && is_message(c, &op->tag))
+        add_message(c, row, op);
+    else if (cls == LANE_COMM)
         add_comm(c, row, op);
     else
         add_compute(c, cls == LANE_COPY ? row->copies : row->compute, op);
@@ -227,6 +279,10 @@ static void find_intervals(const struct collector *c, struct row *row)
     for (unsigned i = 0; i < row->comm->len; i++)
         include(&cells, g_array_index(row->comm, struct cell, i).start_ns,
                 g_array_index(row->comm, struct cell, i).end_ns);
+    if (c->trace->t.n_stages) { /* what is exposed of a transfer, not of the waiting for it */
+        intervals_release(&comm);
+        intervals_unite(&comm, &cells);
+    }
     row->exposed = minus(&comm, &compute);
     row->gaps = minus(&cells, &comm);
     intervals_release(&cells);

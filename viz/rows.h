@@ -16,9 +16,10 @@ struct ready_mark {
 struct row {
     uint32_t rank;
     /* Cells.  first and last are layers, the first of their blocks, or LAYER_NONE; of an optimizer step of
-     * one bucket, that bucket.  micro: OP_NONE where the step has no more than one micro-batch. */
+     * one bucket, that bucket; in a pipeline the stage, an action a cell.  micro: OP_NONE where the step has no more than one micro-batch. */
     GArray *copies, *compute;
-    GArray *comm;           /* cells, one a collective from its first hop to its last; first is the bucket */
+    GArray *comm;           /* cells, one a collective from its first hop to its last; first is the bucket;
+                               of messages between stages one a transfer: first OP_NONE, last the peer */
     struct intervals gaps;  /* inside comm cells, between hops: nothing is on the lane */
     struct intervals waits; /* in which a member waits for its peers */
     struct intervals exposed; /* communication with no computation beside it */

@@ -194,6 +194,10 @@ static void exposed_text(const struct analysis *a, uint32_t rank, char text[stat
 {
     char number[32];
 
+    if (a->pipeline) {
+        g_snprintf(text, 64, "bubble %s", format_duration(a->pipeline->ranks[rank].idle_ns, number));
+        return;
+    }
     g_snprintf(text, 64, "%s exposed", format_duration(partition_of(a, rank)->exposed_comm_ns, number));
 }
 

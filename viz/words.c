@@ -21,7 +21,10 @@ static void message(const struct figure_input *in, char text[static 96])
     const bool almost = percent >= 99.5 && p->exposed_comm_ns > 0; /* not to be rounded to all of it */
     char number[32];
 
-    if (p->comm_ns <= 0)
+    if (a->pipeline)
+        g_snprintf(text, 96, "ranks idle for %.1f %% of %s", 100 * pipeline_bubble_of_total(a->pipeline),
+                   format_duration(a->pipeline->makespan_ns, number));
+    else if (p->comm_ns <= 0)
         g_strlcpy(text, "one training step", 96);
     else if (p->hidden_comm_ns <= 0)
         g_snprintf(text, 96, "nothing of %s of communication is hidden", format_duration(p->comm_ns, number));
@@ -66,6 +69,24 @@ static void describe_buckets(const struct tables *t, GString *text)
         g_string_append_printf(text, " to %s", high);
 }
 
+static void describe_pipeline(const struct figure_input *in, GString *text)
+{
+    const struct pipeline_times *p = in->analysis->pipeline;
+    const char *schedule = in->trace->t.schedule;
+
+    g_string_append_printf(text, " · schedule %s", schedule ? schedule : "unknown");
+    if (p->n_stages > p->n_ranks)
+        g_string_append_printf(text, ", %u stages", p->n_stages);
+    if (p->n_rounds > 1)
+        g_string_append_printf(text, ", %u steps of", p->n_rounds);
+    else
+        g_string_append_c(text, ',');
+    g_string_append_printf(text, " %u micro-batch%s", p->n_micro / p->n_rounds,
+                           p->n_micro / p->n_rounds == 1 ? "" : "es");
+    g_string_append_printf(text, " · bubble %.1f %% of the makespan, %.1f %% of the computation",
+                           100 * pipeline_bubble_of_total(p), 100 * pipeline_bubble_of_ideal(p));
+}
+
 static void describe_step(const struct figure_input *in, GString *text)
 {
     const struct trace *t = in->trace;
@@ -78,17 +99,18 @@ static void describe_step(const struct figure_input *in, GString *text)
                                in->analysis->n_steps);
     if (t->cancelled)
         g_string_append(text, " · interrupted");
-    if (micro > 1)
+    if (in->analysis->pipeline)
+        describe_pipeline(in, text);
+    else if (micro > 1)
         g_string_append_printf(text, " · %u micro-batches (F3·1: layer 3, micro-batch 1)", micro);
     if (t->t.n_buckets)
         describe_buckets(&t->t, text);
 }
 
-char **words_caption(const struct pen *pen, const struct figure_input *in, const struct figure_options *o,
-                     const struct font *font, double width)
+char *words_origin(const struct figure_input *in, const struct figure_options *o)
 {
     const struct trace *t = in->trace;
-    g_autoptr(GString) text = g_string_new(NULL);
+    GString *text = g_string_new(NULL);
 
     g_string_append_printf(text, "%s%s, %s, %u rank%s", t->simulated ? "simulated: " : "",
                            t->t.mode ? t->t.mode : "unknown mode", t->t.model ? t->t.model : "unnamed model",
@@ -98,7 +120,15 @@ char **words_caption(const struct pen *pen, const struct figure_input *in, const
         g_string_append_printf(text, " · %s: %s", t->labels[i].key, t->labels[i].value);
     if (o->caption && *o->caption)
         g_string_append_printf(text, " · %s", o->caption);
-    return pen_wrap(pen, font, text->str, width, pen->height < 500 ? 2 : 4);
+    return g_string_free(text, FALSE);
+}
+
+char **words_caption(const struct pen *pen, const struct figure_input *in, const struct figure_options *o,
+                     const struct font *font, double width)
+{
+    g_autofree char *text = words_origin(in, o);
+
+    return pen_wrap(pen, font, text, width, pen->height < 500 ? 2 : 4);
 }
 
 char *words_overlap(const char *name)

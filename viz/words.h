@@ -1,4 +1,4 @@
-/* viz/words.h -- what a timeline says of a step: headline, caption, what overlap saved. */
+/* viz/words.h -- what figures over time say of a step: headline, caption, what overlap saved. */
 #ifndef VIZ_WORDS_H
 #define VIZ_WORDS_H
 
@@ -7,7 +7,9 @@
 
 /* What is shown, and what there is to see; where that is too wide, only the latter.  g_free. */
 char *words_headline(const struct pen *, const struct figure_input *, const struct font *, double width);
-/* Lines with all that has to be known to believe the figure.  g_strfreev. */
+/* All that has to be known to believe the figure.  g_free. */
+char *words_origin(const struct figure_input *, const struct figure_options *);
+/* The same in lines.  g_strfreev. */
 char **words_caption(const struct pen *, const struct figure_input *, const struct figure_options *,
                      const struct font *, double width);
 char *words_overlap(const char *name); /* "no overlap" for "none"; g_free */

@@ -1,0 +1,411 @@
+/* A pipeline's step as papers draw it: a row a rank, unit squares with the numbers of their micro-batches. */
+#include "viz/blocks.h"
+#include "viz/frame.h"
+#include "viz/layout.h"
+#include "viz/words.h"
+
+#include <stdlib.h>
+
+/* Units of the pen. */
+#define MIN_UNIT    6.0 /* width of a unit; what then has no room is left out */
+#define MIN_ROW     12.0
+#define MIN_CELL    18.0 /* height that is taken where units are narrower */
+#define MAX_CELL    72.0
+#define ROW_PART    0.88 /* of a row, its cell */
+#define NOTE_HEIGHT 20.0 /* above the rows */
+#define CELL_GAP    1.0
+#define LABEL_AIR   2.0
+#define BAR         3.0 /* width of an update that takes no time */
+#define MIN_TEXT    7.0
+#define MAX_TEXT    17.0
+#define TEXT_PART   0.5 /* of a cell's height */
+#define SMALL_PART  0.6 /* of a text, a version's */
+#define SPARE_ABOVE 0.4
+
+struct grid {
+    struct frame frame;
+    const struct figure_options *o;
+    const struct tables *t;
+    const struct pipeline_times *p;
+    struct blocks blocks;
+    double x0, y0, unit, row, cell; /* left and upper edge, width of a unit, distance and height of rows */
+    double ns_per_px;               /* time in a unit of the pen */
+    double shown_ns;                /* of the pipeline's time */
+    double bottom;
+    uint32_t rows; /* ranks that are shown */
+    struct font font;
+};
+
+static double x_of(const struct grid *g, int64_t ns)
+{
+    return g->x0 + CLAMP((double)ns, 0, g->shown_ns) / g->ns_per_px;
+}
+
+static double y_of(const struct grid *g, uint32_t rank)
+{
+    return g->y0 + g->row * (g->o->ranks_up ? g->rows - 1 - rank : rank);
+}
+
+/* --- what is said */
+
+static char *headline(const struct grid *g, bool brief)
+{
+    const struct pipeline_times *p = g->p;
+    const uint32_t micro = p->n_micro / p->n_rounds;
+    g_autofree char *schedule = pen_one_line(g->t->schedule ? g->t->schedule : "pipeline");
+
+    if (brief)
+        return g_strdup_printf("%s: bubble %.1f %%", schedule, 100 * pipeline_bubble_of_total(p));
+    return g_strdup_printf("%s, %u rank%s, %u micro-batch%s: bubble %.1f %% of the time", schedule,
+                           p->n_ranks, p->n_ranks == 1 ? "" : "s", micro, micro == 1 ? "" : "es",
+                           100 * pipeline_bubble_of_total(p));
+}
+
+static char *caption(const struct grid *g, const struct figure_input *in)
+{
+    char unit[32];
+    g_autofree char *origin = words_origin(in, g->o);
+
+    return g_strdup_printf(
+        "%s · a unit is the forward of a micro-batch on a rank, %s; bubble without the optimizer%s", origin,
+        format_duration(g->p->unit_ns, unit),
+        g->o->late ? " · forwards of the warm-up are drawn as late as what waits for them allows" : "");
+}
+
+static bool has_kind(const struct pipeline_times *p, unsigned kind)
+{
+    for (size_t i = 0; i < p->first[p->n_ranks]; i++)
+        if (p->actions[i].kind == kind)
+            return true;
+    return false;
+}
+
+static const struct {
+    uint8_t kind;
+    const char *text;
+} kinds[] = {
+    {OP_FWD, "F forward"},
+    {OP_BWD, "B backward"},
+    {OP_BWD_INPUT, "I input gradient"},
+    {OP_BWD_WEIGHT, "W weight gradient"},
+    {OP_RECOMPUTE, "R forward again"},
+    {OP_OPTIM, "optimizer"},
+};
+
+#define NUMBERS 7 /* in a legend */
+
+static void legend(struct grid *g)
+{
+    struct legend_entry entries[G_N_ELEMENTS(kinds) + NUMBERS + 4];
+    char texts[NUMBERS][32];
+    unsigned n = 0;
+    const bool by_kind = g->o->color_by == COLOR_BY_KIND;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        if (has_kind(g->p, kinds[i].kind) && (by_kind || kinds[i].kind == OP_OPTIM))
+            entries[n++] = (struct legend_entry){kinds[i].text, block_kind_color(kinds[i].kind, 0, 1), false};
+    if (by_kind && g->blocks.per_rank > 1) {
+        const uint32_t last = g->blocks.per_rank - 1;
+        entries[n++] =
+            (struct legend_entry){"first stage of a rank", block_kind_color(OP_FWD, 0, last + 1), false};
+        entries[n++] = (struct legend_entry){last == 1 ? "second stage" : "last stage",
+                                             block_kind_color(OP_FWD, last, last + 1), false};
+    }
+    const uint32_t numbers = g->o->color_by == COLOR_BY_STAGE ? g->p->n_stages : g->p->n_micro;
+    for (uint32_t i = 0; !by_kind && i < numbers && i < NUMBERS; i++) {
+        g_snprintf(texts[i], sizeof texts[i], "%s %u%s",
+                   g->o->color_by == COLOR_BY_STAGE ? "stage" : "micro-batch", i + g->o->count_from,
+                   i + 1 == NUMBERS && numbers > NUMBERS ? ", …" : "");
+        entries[n++] = (struct legend_entry){texts[i], block_number_color(OP_FWD, i), false};
+    }
+    if (g->p->idle_ns > 0)
+        entries[n++] =
+            (struct legend_entry){.text = "bubble", .color = palette_color(ROLE_LANE), .faint = true};
+    if (!g->p->asynchronous)
+        entries[n++] = (struct legend_entry){.text = "flush", .color = palette_color(ROLE_INK), .line = true};
+    frame_legend(&g->frame, n, entries);
+    if (g->p->asynchronous)
+        frame_text(&g->frame, g->frame.x0, g->frame.y0 + 11, &frame_text_font, ALIGN_LEFT, ROLE_MUTED,
+                   "v2: with the weights after 2 updates; each micro-batch's B uses those of its F");
+    g->frame.y0 += g->p->asynchronous ? 22 : 0;
+}
+
+/* --- what stands where */
+
+/* From the first action's start to the last end of anything. */
+static int64_t span_of(const struct pipeline_times *p)
+{
+    int64_t end_ns = p->start_ns + p->makespan_ns;
+
+    for (size_t i = 0; i < p->first[p->n_ranks]; i++)
+        end_ns = MAX(end_ns, p->actions[i].end_ns);
+    return end_ns - p->start_ns;
+}
+
+/* As wide as the widest label with that letter, or without one. */
+static const char *widest(const struct grid *g, const char *letter, char text[static 32])
+{
+    char most[16];
+
+    g_snprintf(most, sizeof most, "%u", g->p->n_micro / g->p->n_rounds - 1 + g->o->count_from);
+    for (char *c = most; *c; c++)
+        *c = '0';
+    g_snprintf(text, 32, "%s%s", letter, most);
+    return text;
+}
+
+/* One size for all labels: the letter goes where it would have to be too small. */
+static double text_size(const struct grid *g)
+{
+    const char *const letters[] = {has_kind(g->p, OP_BWD_WEIGHT) ? "W" : "B", ""};
+    const struct font one = {10, WEIGHT_NORMAL};
+    const double room = g->unit / g->blocks.per_rank - CELL_GAP - 1.5 * LABEL_AIR;
+    char text[32];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(letters); i++) {
+        const double size = room / pen_width(&g->frame.pen, &one, widest(g, letters[i], text)) * one.size;
+        if (size >= (i ? MIN_TEXT : MIN_TEXT + 1))
+            return CLAMP(MIN(size, g->cell * TEXT_PART), MIN_TEXT, MAX_TEXT);
+    }
+    return CLAMP(g->cell * TEXT_PART, MIN_TEXT, 11);
+}
+
+static bool place(struct grid *g, GError **error)
+{
+    const struct frame *f = &g->frame;
+    const int64_t span_ns = span_of(g->p);
+    char rank[32];
+
+    g_snprintf(rank, sizeof rank, "rank %u", g->p->n_ranks - 1 + g->o->count_from);
+    g->x0 = f->x0 + pen_width(&f->pen, &frame_strong_font, rank) + 1.5 * FRAME_AIR;
+    const double width = f->x1 - BAR - g->x0, unit_ns = (double)MAX(g->p->unit_ns, 1);
+    g->shown_ns = MIN((double)span_ns, width / MIN_UNIT * unit_ns);
+    g->ns_per_px = g->shown_ns / width;
+    g->unit = unit_ns / g->ns_per_px;
+    const double room = f->y1 - f->y0 - FRAME_AXIS - NOTE_HEIGHT;
+    g->rows = (uint32_t)MIN(g->p->n_ranks, MAX(room / MIN_ROW, 0));
+    if (!g->rows || g->unit <= 0 || span_ns <= 0) {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure grid: %s",
+                    span_ns <= 0 ? "nothing in the step takes time; there is nothing to draw"
+                                 : "no room for a row; use a higher canvas");
+        return false;
+    }
+    g->cell = MIN(room / g->rows * ROW_PART, MIN(MAX(g->unit, MIN_CELL), MAX_CELL));
+    g->row = MIN(room / g->rows, g->cell / ROW_PART);
+    g->y0 = f->y0 + NOTE_HEIGHT + (room - g->row * g->rows) * SPARE_ABOVE;
+    g->bottom = g->y0 + g->row * (g->rows - 1) + g->cell;
+    g->font = (struct font){text_size(g), WEIGHT_NORMAL};
+    return true;
+}
+
+/* --- paint */
+
+struct box {
+    double x, y, w, h;
+    uint32_t color;
+    size_t block;
+};
+
+static int by_color(gconstpointer a, gconstpointer b)
+{
+    const struct box *x = a, *y = b;
+
+    if (x->color != y->color)
+        return x->color < y->color ? -1 : 1;
+    return (x->block > y->block) - (x->block < y->block);
+}
+
+static bool box_of(const struct grid *g, size_t i, struct box *box)
+{
+    const struct block *b = &g->blocks.v[i];
+    const double x = x_of(g, b->start_ns), half = g->cell / 2;
+
+    if (b->action->rank >= g->rows || (double)b->start_ns >= g->shown_ns + 1)
+        return false;
+    *box = (struct box){x, y_of(g, b->action->rank), x_of(g, b->end_ns) - x, g->cell, b->color, i};
+    if (b->half != HALF_NONE)
+        box->h = half;
+    if (b->half == HALF_LOWER)
+        box->y += half;
+    if (b->action->stage == STAGE_NONE)
+        box->w = MAX(box->w, BAR);
+    else if (box->w > 4 * CELL_GAP)
+        box->w -= CELL_GAP;
+    return box->w >= 0.1 && b->end_ns >= 0;
+}
+
+static void paint_gap(const struct grid *g, uint32_t rank, int64_t start_ns, int64_t end_ns)
+{
+    const double x = x_of(g, start_ns), w = x_of(g, end_ns) - x;
+
+    if (w < 0.5)
+        return;
+    pen_box(&g->frame.pen, x, y_of(g, rank), w, g->cell, palette_color(ROLE_LANE));
+    pen_hatch(&g->frame.pen, x, y_of(g, rank), w, g->cell, palette_color(ROLE_GRID));
+}
+
+static void paint_bubble(const struct grid *g)
+{
+    for (uint32_t r = 0; r < g->rows; r++) {
+        int64_t end_ns = 0;
+        for (size_t i = g->p->first[r]; i < g->p->first[r + 1]; i++) {
+            paint_gap(g, r, end_ns, MIN(g->blocks.v[i].start_ns, g->p->makespan_ns));
+            end_ns = MAX(end_ns, g->blocks.v[i].end_ns);
+        }
+        paint_gap(g, r, end_ns, g->p->makespan_ns);
+    }
+}
+
+/* "F3", and its weights' version beside it where these change. */
+static void label(const struct grid *g, const struct box *box)
+{
+    const struct pen *p = &g->frame.pen;
+    const struct pipeline_action *a = g->blocks.v[box->block].action;
+    const struct font font = {MIN(g->font.size, box->h * 0.8), WEIGHT_NORMAL},
+                      small = {font.size * SMALL_PART, WEIGHT_NORMAL};
+    const double room = box->w - LABEL_AIR;
+    char text[32], version[16];
+
+    if (a->stage == STAGE_NONE || font.size < MIN_TEXT)
+        return;
+    const bool letter = pen_width(p, &font, widest(g, op_label(a->kind), text)) <= room;
+    g_snprintf(text, sizeof text, "%s%u", letter ? op_label(a->kind) : "",
+               a->micro % MAX(g->p->n_micro / g->p->n_rounds, 1) + g->o->count_from);
+    if (a->kind == OP_LOSS)
+        g_strlcpy(text, op_label(a->kind), sizeof text);
+    g_snprintf(version, sizeof version, "v%u", a->version);
+    if (pen_width(p, &font, text) > room)
+        return;
+    const double w = pen_width(p, &font, text), v = pen_width(p, &small, version);
+    const bool both = g->p->asynchronous && a->kind == OP_FWD && w + v <= room;
+    const double x = box->x + (box->w - w - (both ? v : 0)) / 2, y = box->y + box->h / 2;
+    const uint32_t ink = palette_text_on(box->color);
+    pen_text(p, x + w / 2, y, &font, ALIGN_CENTER, ink, text);
+    if (both)
+        pen_text(p, x + w + v / 2, y + font.size * 0.3, &small, ALIGN_CENTER, ink, version);
+}
+
+/* Boxes of a colour one after another, which makes them one path. */
+static void paint_blocks(const struct grid *g)
+{
+    g_autoptr(GArray) boxes = g_array_new(FALSE, FALSE, sizeof(struct box));
+    struct box box;
+
+    for (size_t i = 0; i < g->blocks.n; i++)
+        if (box_of(g, i, &box))
+            g_array_append_val(boxes, box);
+    g_array_sort(boxes, by_color);
+    for (int updates = 0; updates < 2; updates++) /* bars lie over the cells that they touch */
+        for (guint i = 0; i < boxes->len; i++) {
+            const struct box *b = &g_array_index(boxes, struct box, i);
+            if ((g->blocks.v[b->block].action->stage == STAGE_NONE) == updates)
+                pen_box(&g->frame.pen, b->x, b->y, b->w, b->h, b->color);
+        }
+    for (guint i = 0; i < boxes->len; i++)
+        label(g, &g_array_index(boxes, struct box, i));
+}
+
+/* Whether all ranks are over with a round before the next one begins. */
+static bool flushed_together(const struct pipeline_times *p, uint32_t round)
+{
+    for (size_t i = 0; i < p->first[p->n_ranks]; i++)
+        if (p->actions[i].stage != STAGE_NONE && p->actions[i].round > round &&
+            p->actions[i].start_ns < p->round_end_ns[round])
+            return false;
+    return true;
+}
+
+static void paint_flush_line(const struct grid *g, int64_t end_ns, double y0, double y1)
+{
+    const int64_t ns = end_ns - g->p->start_ns;
+    const double x = x_of(g, ns) - CELL_GAP / 2;
+
+    if ((double)ns <= g->shown_ns)
+        pen_line(&g->frame.pen, x, y0, x, y1, palette_color(ROLE_INK), 1.5, true);
+}
+
+static void paint_flush(const struct grid *g, uint32_t round)
+{
+    const struct pipeline_times *p = g->p;
+    const double air = (g->row - g->cell) / 2;
+
+    if (flushed_together(p, round)) {
+        paint_flush_line(g, p->round_end_ns[round], g->y0 - 6, g->bottom + 4);
+        return;
+    }
+    for (uint32_t r = 0; r < g->rows; r++) {
+        int64_t end_ns = INT64_MIN;
+        for (size_t i = p->first[r]; i < p->first[r + 1]; i++)
+            if (p->actions[i].stage != STAGE_NONE && p->actions[i].round == round)
+                end_ns = MAX(end_ns, p->actions[i].end_ns);
+        if (end_ns > INT64_MIN)
+            paint_flush_line(g, end_ns, y_of(g, r) - air, y_of(g, r) + g->cell + air);
+    }
+}
+
+static void paint_notes(const struct grid *g)
+{
+    const double units = g->shown_ns / (double)MAX(g->p->unit_ns, 1);
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    if (g->rows < g->p->n_ranks)
+        g_string_append_printf(text, "%u of %u ranks shown", g->rows, g->p->n_ranks);
+    if ((double)span_of(g->p) > g->shown_ns)
+        g_string_append_printf(text, "%sthe first %.0f of %.0f units shown", text->len ? ", " : "", units,
+                               (double)span_of(g->p) / (double)MAX(g->p->unit_ns, 1));
+    frame_text(&g->frame, g->frame.x0, g->y0 - NOTE_HEIGHT / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED,
+               text->str);
+}
+
+static void paint(const struct grid *g)
+{
+    const struct scale scale = {0, g->shown_ns / (double)MAX(g->p->unit_ns, 1), g->x0,
+                                g->x0 + g->shown_ns / g->ns_per_px, false};
+
+    frame_axis(&g->frame, &scale, "units", g->y0 - 4, g->bottom + 4);
+    paint_notes(g);
+    for (uint32_t r = 0; r < g->rows; r++) {
+        char rank[32];
+        g_snprintf(rank, sizeof rank, "rank %u", r + g->o->count_from);
+        frame_text(&g->frame, g->frame.x0, y_of(g, r) + g->cell / 2,
+                   g->cell < frame_strong_font.size ? &(struct font){g->cell * 0.9, WEIGHT_BOLD}
+                                                    : &frame_strong_font,
+                   ALIGN_LEFT, ROLE_INK, rank);
+    }
+    paint_bubble(g);
+    paint_blocks(g);
+    for (uint32_t round = 0; !g->p->asynchronous && round < g->p->n_rounds; round++)
+        if (g->p->round_end_ns[round] > INT64_MIN)
+            paint_flush(g, round);
+}
+
+static bool draw_grid(const struct figure_input *in, const struct figure_options *o,
+                      const struct draw_ops *ops, struct draw *draw, GError **error)
+{
+    struct grid g = {.o = o};
+
+    if (!in->trace || !in->analysis || !in->analysis->pipeline) {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure grid needs the trace of a pipeline; %s",
+                    in->trace    ? "this one has no stages: draw a timeline"
+                    : in->series ? "a sweep has none"
+                                 : "a report has no spans");
+        return false;
+    }
+    g.t = &in->trace->t;
+    g.p = in->analysis->pipeline;
+    g_autofree char *title = headline(&g, false), *brief = headline(&g, true), *text = caption(&g, in);
+    g.frame = frame_begin(ops, draw, o, title, brief, text);
+    blocks_make(&g.blocks, g.t, g.p, o->color_by, o->late);
+    legend(&g);
+    const bool ok = place(&g, error);
+    if (ok)
+        paint(&g);
+    blocks_release(&g.blocks);
+    return ok;
+}
+
+const struct figure figure_grid = {
+    .name = "grid",
+    .summary = "a pipeline's step as papers draw it: unit squares with the numbers of micro-batches",
+    .draw = draw_grid,
+};
