@@ -42,6 +42,7 @@ UNIT_TESTS = \
 	%D%/t-nccl \
 	%D%/t-optim \
 	%D%/t-paper \
+	%D%/t-pipeline \
 	%D%/t-place \
 	%D%/t-plan \
 	%D%/t-plan-io \
