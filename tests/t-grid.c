@@ -169,7 +169,7 @@ static void test_pairs(void)
     fixture_release(&f);
 }
 
-/* Late: no forward earlier than it ran, none after what waits for it, and none could be later. */
+/* Late: each forward of the warm-up ends when what waits for it, or its rank's next action, begins. */
 static void test_late(void)
 {
     struct fixture f;
@@ -177,8 +177,8 @@ static void test_late(void)
     fixture_make(&f, &(struct pipe_case){"1f1b", FREE, 4, 1, 8, 1, 0});
     blocks_make(&early, &f.trace.t, f.analysis.pipeline, COLOR_BY_KIND, false);
     blocks_make(&late, &f.trace.t, f.analysis.pipeline, COLOR_BY_KIND, true);
-    /* F3 of rank 0 is wanted by F3 of rank 1 at 10, F2 by F2 of rank 1, which F2 of rank 2 wants at 8 */
-    static const double wanted[4][4] = {{0, 1, 6, 9}, {1, 4, 7}, {2, 5}, {3}};
+    /* Rank 3 runs F1 at 6, rank 2 F2 at 8, rank 1 F3 at 10; what those wait for ends then, and so on up. */
+    static const double wanted[4][4] = {{0, 3, 6, 9}, {1, 4, 7}, {2, 5}, {3}};
     for (uint32_t r = 0; r < 4; r++) {
         unsigned n = 0;
         for (size_t i = f.analysis.pipeline->first[r]; i < f.analysis.pipeline->first[r + 1]; i++) {
