@@ -31,6 +31,7 @@ UNIT_TESTS = \
 	%D%/t-export \
 	%D%/t-files \
 	%D%/t-flow \
+	%D%/t-grid \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
@@ -43,6 +44,7 @@ UNIT_TESTS = \
 	%D%/t-optim \
 	%D%/t-paper \
 	%D%/t-pipeline \
+	%D%/t-pipeline-analysis \
 	%D%/t-place \
 	%D%/t-plan \
 	%D%/t-plan-io \
@@ -82,6 +84,7 @@ SHELL_TESTS = \
 	%D%/doctor.sh \
 	%D%/help.sh \
 	%D%/layering.sh \
+	%D%/grid.sh \
 	%D%/render.sh \
 	%D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
@@ -101,6 +104,7 @@ endif
 %C%_t_collect_here_CPPFLAGS = $(AM_CPPFLAGS) $(COLLECT_CPPFLAGS)
 %C%_t_collect_here_LDADD = $(LDADD) $(COLLECT_LIBS)
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
+%C%_t_grid_SOURCES = %D%/t-grid.c %D%/draw-list.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
@@ -116,7 +120,7 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%
 	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/pipeline %D%/hand-plan.h %D%/lsan.supp %D%/operand.h \
-	%D%/paper.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
+	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
 	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
 # Driven by cuda-*.sh on emulated GPUs.

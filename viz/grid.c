@@ -159,7 +159,8 @@ static double text_size(const struct grid *g)
 {
     const char *const letters[] = {has_kind(g->p, OP_BWD_WEIGHT) ? "W" : "B", ""};
     const struct font one = {10, WEIGHT_NORMAL};
-    const double room = g->unit / g->blocks.per_rank - CELL_GAP - 1.5 * LABEL_AIR;
+    const double cell = g->unit / g->blocks.per_rank - CELL_GAP - 1.5 * LABEL_AIR,
+                 room = g->p->asynchronous ? (cell - BAR) / (1 + SMALL_PART) : cell;
     char text[32];
 
     for (unsigned i = 0; i < G_N_ELEMENTS(letters); i++) {
@@ -256,6 +257,17 @@ static void paint_bubble(const struct grid *g)
     }
 }
 
+/* What the bar of an update before it takes of a box. */
+static double bar_over(const struct grid *g, const struct box *box)
+{
+    const struct block *b = &g->blocks.v[box->block];
+    const bool first = box->block == g->p->first[b->action->rank];
+
+    if (first || b[-1].action->stage != STAGE_NONE)
+        return 0;
+    return MAX(0, MAX(x_of(g, b[-1].end_ns), x_of(g, b[-1].start_ns) + BAR) - box->x);
+}
+
 /* "F3", and its weights' version beside it where these change. */
 static void label(const struct grid *g, const struct box *box)
 {
@@ -263,7 +275,7 @@ static void label(const struct grid *g, const struct box *box)
     const struct pipeline_action *a = g->blocks.v[box->block].action;
     const struct font font = {MIN(g->font.size, box->h * 0.8), WEIGHT_NORMAL},
                       small = {font.size * SMALL_PART, WEIGHT_NORMAL};
-    const double room = box->w - LABEL_AIR;
+    const double bar = bar_over(g, box), room = box->w - bar - LABEL_AIR;
     char text[32], version[16];
 
     if (a->stage == STAGE_NONE || font.size < MIN_TEXT)
@@ -278,7 +290,7 @@ static void label(const struct grid *g, const struct box *box)
         return;
     const double w = pen_width(p, &font, text), v = pen_width(p, &small, version);
     const bool both = g->p->asynchronous && a->kind == OP_FWD && w + v <= room;
-    const double x = box->x + (box->w - w - (both ? v : 0)) / 2, y = box->y + box->h / 2;
+    const double x = box->x + bar + (box->w - bar - w - (both ? v : 0)) / 2, y = box->y + box->h / 2;
     const uint32_t ink = palette_text_on(box->color);
     pen_text(p, x + w / 2, y, &font, ALIGN_CENTER, ink, text);
     if (both)
