@@ -195,7 +195,7 @@ static void head_costs(const struct job *job, GString *out)
 /* What the simulator was told of ops that disturb each other. */
 static void head_shared(const struct trace *trace, GString *out)
 {
-    static const char *const keys[] = {"interference", "sharing", "times", "partial"};
+    static const char *const keys[] = {"interference", "sharing", "launches", "times", "partial"};
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
         if (trace_label_value(trace, keys[i]))
             g_string_append_printf(out, "%s: %s\n", keys[i], trace_label_value(trace, keys[i]));
