@@ -108,12 +108,13 @@ static bool calibrate(struct job *job, const struct options *o, struct attempts 
     return ok;
 }
 
-/* What there is to compare with where no attempt is without overlap; the first iteration never overlaps. */
+/* What there is to compare with where no attempt is without overlap; the first iteration never overlaps,
+ * other modes have no choice. */
 static bool predict_apart(const struct job *job, const struct cost_model *costs, struct attempts *r,
                           GError **error)
 {
     struct shape apart = job_shape(job, OVERLAP_NONE);
-    return job->shape.ranks == 1 || job->shape.first_iteration ||
+    return job->shape.ranks == 1 || !job->mode->has_buckets || job->shape.first_iteration ||
            memchr(job->overlaps, OVERLAP_NONE, job->n_overlaps) ||
            predict(job, &apart, costs, &r->apart, error);
 }

@@ -76,6 +76,12 @@ void summary_init(struct summary *s, const struct job *job, const struct options
         row(s->option_rows, "overlap", "%s", overlap_name(shape->overlap));
         row(s->option_rows, "allreduce", "%s", allreduce_name(shape->algo));
     }
+    if (job->mode == &mode_dp && !job->given) {
+        row(s->option_rows, "gather", "%s", gather_name(shape->gather));
+        row(s->option_rows, "loss_reduction", "%s", shape->loss_sum ? "sum" : "mean");
+        if (shape->gil)
+            row(s->option_rows, "gil", "yes");
+    }
     add_training(s->option_rows, job, o);
     row(s->environment_rows, "program", "parprof %s", PACKAGE_VERSION);
     if (job->engine->real) {
