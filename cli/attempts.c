@@ -108,7 +108,8 @@ static bool calibrate(struct job *job, const struct options *o, struct attempts 
     return ok;
 }
 
-/* What there is to compare with where no attempt is without overlap; the first iteration never overlaps. */
+/* What there is to compare with where no attempt is without overlap; the first iteration never overlaps,
+ * other modes have no choice. */
 static bool predict_apart(const struct job *job, const struct cost_model *costs, struct attempts *r,
                           GError **error)
 {

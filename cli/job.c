@@ -252,6 +252,11 @@ static bool pick_dp(struct job *job, const struct options *o, GError **error)
         return option_unknown(error, OPTION_GATHER, gather, "logits or loss");
     s->loss_sum = !strcmp(reduction, "sum");
     s->gil = o->given[OPTION_GIL];
+    if (s->gil && g_str_has_prefix(option_text(o, OPTION_COST, ""), PRICES_MEASURED)) {
+        g_set_error(error, OPTION_ERROR, 0,
+                    "--gil: measured costs do not say what of them is launching; take --cost analytic");
+        return false;
+    }
     return s->loss_sum || !strcmp(reduction, "mean") ||
            option_unknown(error, OPTION_LOSS_REDUCTION, reduction, "mean or sum");
 }

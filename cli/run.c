@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "cli/job.h"
+#include "cli/notes.h"
 #include "cli/plan-file.h"
 #include "cli/preset.h"
 #include "cli/summary.h"
@@ -39,7 +40,7 @@ static void closing_line(const struct job *job, const struct options *o, const s
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
     int64_t predicted_ns = (main->predicted.there ? &main->predicted : &main->outcome)->analysis.median_ns,
             best_ns;
-    double best = job->shape.ranks > 1 && job->mode->has_buckets && !job->given
+    double best = job->mode->has_buckets && job->shape.ranks > 1 && !job->given
                       ? predict_best_bucket(job, costs, predicted_ns, &best_ns)
                       : 0;
     if (wrote)
@@ -72,7 +73,7 @@ static bool conclude(const struct job *job, const struct options *o, const struc
                             .analysis = &main->outcome.analysis,
                             .others = others,
                             .n_others = list_others(r, others),
-                            .tokens = job->model && job->model->task == TASK_TOKENS,
+                            .tokens = job->model && job->model->task == TASK_TOKENS && !job->shape.loss_sum,
                             .backend = job->engine->name,
                             .options = summary.options,
                             .environment = summary.environment};
@@ -83,6 +84,7 @@ static bool conclude(const struct job *job, const struct options *o, const struc
     if (!o->given[OPTION_QUIET]) {
         summary_head(job, o, report.trace, out);
         report_print(&report, out);
+        notes_print(job, report.trace, out);
         closing_line(job, o, f, &report, r, ok, out);
         /* Text for people gives way to a file that goes to standard output. */
         fputs(out->str, files_take_stdout(f) ? stderr : stdout);

@@ -81,15 +81,17 @@ void summary_init(struct summary *s, const struct job *job, const struct options
         if (shape->rounds > 1)
             row(s->option_rows, "chain", "%" PRIu32, shape->rounds);
     }
-    if (job->mode == &mode_dp && !job->given) {
-        row(s->option_rows, "gather", "%s", gather_name(shape->gather));
-        row(s->option_rows, "loss_reduction", "%s", shape->loss_sum ? "sum" : "mean");
-    }
     if (job->mode->has_buckets && !job->given) {
         row(s->option_rows, "bucket_bytes", "%" PRIu64, shape->bucket_bytes);
         row(s->option_rows, "first_bucket_bytes", "%" PRIu64, shape->first_bucket_bytes);
         row(s->option_rows, "overlap", "%s", overlap_name(shape->overlap));
         row(s->option_rows, "allreduce", "%s", allreduce_name(shape->algo));
+    }
+    if (job->mode == &mode_dp && !job->given) {
+        row(s->option_rows, "gather", "%s", gather_name(shape->gather));
+        row(s->option_rows, "loss_reduction", "%s", shape->loss_sum ? "sum" : "mean");
+        if (shape->gil)
+            row(s->option_rows, "gil", "yes");
     }
     add_training(s->option_rows, job, o);
     row(s->environment_rows, "program", "parprof %s", PACKAGE_VERSION);
@@ -192,25 +194,6 @@ static void head_pipeline(const struct job *job, GString *out)
     g_string_append_c(out, '\n');
 }
 
-/* PyTorch's mean of the ranks' means is the mean over the samples only where all have as many. */
-static void note_means(const struct job *job, GString *out)
-{
-    const struct shape *s = &job->shape;
-    if (job->given || job->mode != &mode_dp || s->gather != GATHER_LOSS || s->loss_sum)
-        return;
-    uint32_t n = 0;
-    while (n < s->ranks && chunk_size(s->batch, s->ranks, n))
-        n++;
-    const uint32_t most = chunk_size(s->batch, s->ranks, 0), least = chunk_size(s->batch, s->ranks, n - 1);
-    if (least < most)
-        g_string_append_printf(
-            out,
-            "note: the mean of the %" PRIu32 " ranks' means is not the mean over the mini-batch: a "
-            "sample of rank %" PRIu32 ", which has %" PRIu32 ", counts %.3g times one of rank 0, which "
-            "has %" PRIu32 "\n",
-            n, n - 1, least, (double)most / least, most);
-}
-
 static void head_model(const struct job *job, GString *out)
 {
     const struct model *m = job->model;
@@ -255,7 +238,7 @@ static void head_costs(const struct job *job, GString *out)
 /* What the simulator was told of ops that disturb each other. */
 static void head_shared(const struct trace *trace, GString *out)
 {
-    static const char *const keys[] = {"interference", "sharing", "times", "partial"};
+    static const char *const keys[] = {"interference", "sharing", "launches", "times", "partial"};
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
         if (trace_label_value(trace, keys[i]))
             g_string_append_printf(out, "%s: %s\n", keys[i], trace_label_value(trace, keys[i]));
@@ -269,7 +252,6 @@ void summary_head(const struct job *job, const struct options *o, const struct t
     if (job->model)
         head_model(job, out);
     head_pipeline(job, out);
-    note_means(job, out);
     if (!job->engine->real) {
         head_costs(job, out);
         head_shared(trace, out);

@@ -57,7 +57,7 @@ uint32_t build_norm(struct build *b, const struct build_rank *r, struct build_gr
     struct params params = params_of(b, g, OP_NONE);
     struct op_tag tag = tag_of(b, OP_NORM, params);
     uint64_t bytes = bytes_of(b, params);
-    uint32_t op = plan_add_op(b->plan, r->compute, &tag, build_norm_cost(b, bytes, params.n));
+    uint32_t op = build_compute(b, r, &tag, build_norm_cost(b, bytes, params.n));
     plan_access(b->plan, r->norm, ACCESS_WRITE);
     for (uint32_t i = 0; g.step && i < params.n; i++)
         plan_access(b->plan, g.first + g.step * params.ids[i], ACCESS_READ);
@@ -112,8 +112,7 @@ uint32_t build_optimizer(struct build *b, const struct build_rank *r, struct bui
     struct params params = params_of(b, g, bucket);
     struct op_tag tag = tag_of(b, OP_OPTIM, params);
     tag.bucket = bucket;
-    uint32_t op =
-        plan_add_op(b->plan, r->compute, &tag, build_optimizer_cost(b, bytes_of(b, params), params.n));
+    uint32_t op = build_compute(b, r, &tag, build_optimizer_cost(b, bytes_of(b, params), params.n));
     for (uint32_t i = 0; g.step && i < params.n; i++)
         update(b, r, LAYER_NONE, params.ids[i], g.first + g.step * params.ids[i]);
     for (uint32_t i = 0; !g.step && i < b->plan->t.n_layers; i++)

@@ -272,6 +272,7 @@ struct build_rank build_rank(struct build *b, uint32_t rank)
                            .deltas = OP_NONE,
                            .loss = OP_NONE};
     r.compute = build_lane(b, "compute", rank, LANE_COMPUTE);
+    r.launches = b->shape->gil ? build_lane(b, "launches", rank, LANE_HOST) : OP_NONE;
     if (keeps(b, rank))
         r.copy = build_lane(b, "copy", rank, LANE_COPY);
     add_layers(b, &r);
@@ -426,6 +427,27 @@ uint32_t build_loss_cost(struct build *b, uint32_t samples)
     return plan_add_cost(b->plan, &key);
 }
 
+uint32_t build_compute(struct build *b, const struct build_rank *r, const struct op_tag *tag, uint32_t cost)
+{
+    const uint32_t kernels = b->plan->costs[cost].kernels;
+    if (r->launches == OP_NONE)
+        return plan_add_op(b->plan, r->compute, tag, cost);
+    struct op_tag launch = *tag;
+    launch.kind = OP_LAUNCH;
+    const struct cost_key key = {.rows = kernels, .kernels = kernels, .members = 1, .kind = OP_LAUNCH};
+    const uint32_t launched = plan_add_op(b->plan, r->launches, &launch, plan_add_cost(b->plan, &key));
+    const uint32_t op = plan_add_op(b->plan, r->compute, tag, cost);
+    plan_dep(b->plan, launched);
+    return op;
+}
+
+void build_launched(struct build *b)
+{
+    for (uint32_t i = 0; i < b->plan->n_costs; i++)
+        if (op_lane_class(b->plan->costs[i].kind) == LANE_COMPUTE)
+            b->plan->costs[i].kernels = 0;
+}
+
 static void add_input(struct build *b, const struct build_rank *r, const struct build_micro *m)
 {
     struct op_tag tag = build_tag(OP_INPUT);
@@ -452,7 +474,7 @@ uint32_t build_loss(struct build *b, const struct build_rank *r, const struct bu
     uint32_t last = b->shape->model->n_layers - 1;
     struct op_tag tag = build_tag(OP_LOSS);
     tag.micro = m->micro;
-    const uint32_t op = plan_add_op(b->plan, r->compute, &tag, build_loss_cost(b, m->samples));
+    const uint32_t op = build_compute(b, r, &tag, build_loss_cost(b, m->samples));
     plan_dep(b->plan, input);
     plan_access(b->plan, out_value(b, r, VALUE_ACT, last), ACCESS_READ);
     plan_access(b->plan, either(r->targets, r->inputs + m->micro), ACCESS_READ);
@@ -486,7 +508,7 @@ static void add_layer_op(struct build *b, const struct build_rank *r, const stru
     tag.micro = m->micro;
     tag.layer0 = (uint16_t)layer;
     tag.layer1 = (uint16_t)(layer + 1);
-    plan_add_op(b->plan, r->compute, &tag, layer_cost(b, m, kind, layer));
+    build_compute(b, r, &tag, layer_cost(b, m, kind, layer));
     plan_access(b->plan, weight_value(b, r, layer), ACCESS_READ);
     plan_access(b->plan,
                 layer ? build_value(r, VALUE_ACT, layer - 1) : either(r->tokens, r->inputs + m->micro),

@@ -16,6 +16,7 @@ struct build {
 struct build_rank {
     uint32_t rank;
     uint32_t compute, copy;        /* lanes */
+    uint32_t launches;             /* lane; OP_NONE: who computes launches as well */
     uint32_t inputs, losses;       /* values of micro-batch 0; those of the others follow */
     uint32_t norm;                 /* value; OP_NONE where gradients are not clipped */
     uint32_t scratch;              /* value */
@@ -79,6 +80,11 @@ uint32_t build_weight_layer(const struct model *, uint32_t layer);
 
 /* A tag that says nothing but the kind. */
 struct op_tag build_tag(enum op_kind);
+
+/* On the compute lane, behind its LAUNCH where the rank has a lane for those.  The kernels of the costs of what is
+ * launched are to be forgotten at last: build_launched. */
+uint32_t build_compute(struct build *, const struct build_rank *, const struct op_tag *, uint32_t cost);
+void build_launched(struct build *);
 
 /* FWD of every layer, the first after op `input`; LOSS, after it too. */
 void build_layers(struct build *, const struct build_rank *, const struct build_micro *, uint32_t input);

@@ -271,6 +271,11 @@ static bool check_loss(const struct contract *c, uint32_t op)
            takes(c, op, 3, ACCESS_WRITE, DOUBLE_BYTES, DOUBLE_BYTES);
 }
 
+static bool check_launch(const struct contract *c, uint32_t op)
+{
+    return seal_refuse(c->plan, op, c->error, "is only simulated: whoever runs ops launches them too");
+}
+
 static bool check_copies(const struct contract *c, uint32_t op)
 {
     if (n_accesses(c->plan, op) % 2)
@@ -430,6 +435,7 @@ static bool check_op(const struct contract *c, uint32_t op)
                                                        [OP_TOTAL] = check_total,
                                                        [OP_STASH] = check_copies,
                                                        [OP_OPTIM] = check_optim,
+                                                       [OP_LAUNCH] = check_launch,
                                                        [OP_SUM] = check_sum,
                                                        [OP_EXCHANGE] = check_hop,
                                                        [OP_EXCHANGE_ADD] = check_hop,

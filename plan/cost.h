@@ -22,7 +22,7 @@ struct cost_key {
     uint64_t flops; /* floating-point operations; 0 for copies and communication */
     double share;   /* F, B and the like: this op's part of what its rank computes for one micro-batch; of a
                        rank with V stages, each is the V-th part of it */
-    uint32_t rows;  /* samples x positions */
+    uint32_t rows;  /* samples x positions; of a LAUNCH, its launches */
     uint32_t kernels; /* launches that it takes on a GPU */
     uint16_t members; /* gang size; 1 outside a gang */
     uint16_t nodes;   /* nodes that the gang's ranks sit on; 0 or 1: all on one */

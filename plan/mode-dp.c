@@ -245,7 +245,7 @@ static uint32_t add_whole_loss(struct dp_rank *d, uint32_t after)
     struct build *b = &dp->b;
     struct op_tag tag = build_tag(OP_LOSS);
     tag.micro = OP_NONE;
-    const uint32_t op = plan_add_op(b->plan, d->r.compute, &tag, build_loss_cost(b, b->shape->batch));
+    const uint32_t op = build_compute(b, &d->r, &tag, build_loss_cost(b, b->shape->batch));
     plan_dep(b->plan, dp->input_op);
     if (after != OP_NONE)
         plan_dep(b->plan, after);
@@ -272,7 +272,7 @@ static uint32_t add_total(struct dp_rank *d, uint32_t after)
     const struct op_tag tag = build_tag(OP_TOTAL);
     const struct cost_key key = {
         .bytes = (d->dp->ranks + 1) * sizeof(double), .kernels = 1, .members = 1, .kind = OP_TOTAL};
-    const uint32_t op = plan_add_op(plan, d->r.compute, &tag, plan_add_cost(plan, &key));
+    const uint32_t op = build_compute(&d->dp->b, &d->r, &tag, plan_add_cost(plan, &key));
     plan_dep(plan, after);
     plan_access(plan, d->dp->losses, ACCESS_READ);
     plan_access(plan, d->r.losses, ACCESS_WRITE);
@@ -401,6 +401,8 @@ static void build(const struct shape *shape, struct plan *plan)
         plan_add_gang(plan, 0);
     for (uint32_t rank = 0; rank < shape->ranks; rank++)
         build_one(&dp, rank);
+    if (shape->gil)
+        build_launched(&dp.b);
     release(&dp.weights);
     release(&dp.gradients);
     build_end(&dp.b);

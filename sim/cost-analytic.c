@@ -55,7 +55,28 @@ static struct parts ring(const struct cluster *c, const struct cost_key *key)
                           hops / n * (double)key->bytes * 8 / ring_gbps(c, key)};
 }
 
-static struct parts broadcast(const struct cluster *c, const struct cost_key *key)
+static struct parts in_turn(struct parts p, double times)
+{
+    return (struct parts){p.rest_ns * times, p.work_ns * times};
+}
+
+/* The root sends or receives one piece after another.  Nodes are filled alike: n / N - 1 pieces stay in its
+ * own. */
+static struct parts pieces(const struct cluster *c, const struct cost_key *key)
+{
+    const double members = key->members, near = MAX(members / MAX(key->nodes, 1) - 1, 0),
+                 far = members - 1 - near;
+    struct cost_key local = *key;
+    if (key->members < 2)
+        return (struct parts){0, 0};
+    local.nodes = 1;
+    const struct parts away = hop(c, key), home = hop(c, &local);
+    return (struct parts){far * away.rest_ns + near * home.rest_ns,
+                          (far * away.work_ns + near * home.work_ns) / (members - 1)};
+}
+
+/* Up or down. */
+static struct parts tree(const struct cluster *c, const struct cost_key *key)
 {
     const double between = cost_rounds(key->nodes), inside = cost_rounds(key->members) - between;
     struct cost_key local = *key;
@@ -71,24 +92,30 @@ static struct parts parts(const struct cluster *c, const struct cost_key *key)
     case OP_ALLREDUCE:
         return ring(c, key);
     case OP_BROADCAST:
-        return broadcast(c, key);
+    case OP_REDUCE:
+        return tree(c, key);
+    case OP_SCATTER:
+    case OP_GATHER:
+        return pieces(c, key);
     case OP_EXCHANGE:
     case OP_EXCHANGE_ADD:
     case OP_SEND:
     case OP_RECV:
     case OP_RECV_ADD:
         return hop(c, key);
+    case OP_ALLGATHER:
+        return in_turn(hop(c, key), MAX(key->members, 1) - 1);
     case OP_SUM:
         return (struct parts){0, 0};
+    case OP_LAUNCH:
+        return (struct parts){0, key->kernels * c->launch_us * 1e3};
     default:
         return compute(c, key);
     }
 }
 
-static bool analytic_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
-                           GError **error)
+bool cost_cluster_price(const struct cluster *c, const struct cost_key *key, struct cost *out, GError **error)
 {
-    const struct cluster *c = ((const struct cost_analytic *)model)->cluster;
     if (spans_nodes(key) && !(c->net_gbps > 0)) {
         g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
                     "cluster %s is one node, but %s is between %u: take a cluster with a network", c->name,
@@ -99,6 +126,12 @@ static bool analytic_price(const struct cost_model *model, const struct cost_key
     out->alone_ns = cost_round_ns(key, p.rest_ns + p.work_ns, error);
     out->work_ns = out->alone_ns < 0 ? 0 : MIN(cost_round_ns(key, p.work_ns, NULL), out->alone_ns);
     return out->alone_ns >= 0;
+}
+
+static bool analytic_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
+                           GError **error)
+{
+    return cost_cluster_price(((const struct cost_analytic *)model)->cluster, key, out, error);
 }
 
 static bool usable(const struct cluster *c, GError **error)

@@ -8,7 +8,8 @@
 /* Unit costs, "F=1,B=1,W=1,C=0,FB=3": forward, input gradient, weight gradient of one micro-batch on a whole rank, latency of
  * a hop, forward beside backward (FB; default the sum); a full backward is B+W; one unit is 1 ms.  An op costs its share; a collective's hop C; all else nothing.
  * The specification is the text after "unit:"; missing letters keep these defaults.
- * A whole all-reduce of n costs the ring's 2(n-1) hops, a whole broadcast the binomial tree's ceil(log2 n). */
+ * A whole all-reduce of n costs the ring's 2(n-1) hops, a whole broadcast or reduction the binomial tree's ceil(log2 n),
+ * the others n-1. */
 struct cost_model *cost_unit_new(const char *spec, GError **);
 
 /* Analytic costs; the dtype of a key is the suffix of its shape.
@@ -24,7 +25,10 @@ struct cost_model *cost_unit_new(const char *spec, GError **);
  *     on a bus, which l = ceil(n/N) members share, beta is the l-th part
  *     N > 1: a ring through each card, so beta becomes min(beta, beta_n min(cards, l)), or beta_n where l = 1;
  *     of the hops on a chunk's way min(2N, 2(n-1)) are between nodes and take alpha_n
- *   whole broadcast, a binomial tree's ceil(log2 n) hops, ceil(log2 N) of them between nodes
+ *   whole broadcast or reduction, a binomial tree's ceil(log2 n) hops, ceil(log2 N) of them between nodes
+ *   whole scatter or gather, n - 1 pieces one after another on the link of the root, those of other nodes by the network
+ *   whole all-gather, n - 1 hops of a piece
+ *   launches, all of it work
  * (Thakur, Rabenseifner, Gropp 2005).  A hop is one transfer: a gang whose transfers share a bus or a card takes longer by
  * sim/sharing.h, whereas a whole collective's price has that in it.  A lowered ring goes through one card of each node.
  * What is received is added for nothing, by hops and by SUM alike: the formulas that algorithms are compared by have no
@@ -44,8 +48,11 @@ double cost_peak_tflops(const struct cluster *, const struct cost_key *); /* of 
 
 /* What runs on communication lanes by one model, all else by another; neither is owned. */
 struct cost_model *cost_split_new(const struct cost_model *comm, const struct cost_model *rest);
+/* As cost_analytic_new's, of a cluster that has what the key needs. */
+bool cost_cluster_price(const struct cluster *, const struct cost_key *, struct cost *, GError **);
 /* Whole collectives by NCCL's rule for the cluster, which must have what it needs and outlive the model; work is all but
- * the latency.  Hops of lowered ones are refused: NCCL picks its own algorithm. */
+ * the latency.  Scatter, gather and bare sends, which NCCL has no algorithms for, by alpha and beta.  Hops of lowered ones
+ * are refused: NCCL picks its own algorithm. */
 struct cost_model *cost_nccl_new(const struct cluster *, GError **);
 
 /* How many times as long an op's work takes while `held` of the multiprocessors, fewer than all, do other work: its

@@ -18,8 +18,24 @@ static struct nccl_topo topo_of(const struct cluster *c, const struct cost_key *
 
 static bool collective(unsigned kind, enum nccl_coll *coll)
 {
-    *coll = kind == OP_BROADCAST ? NCCL_BROADCAST : NCCL_ALLREDUCE;
-    return kind == OP_ALLREDUCE || kind == OP_BROADCAST;
+    static const struct {
+        uint8_t kind, coll;
+    } known[] = {{OP_ALLREDUCE, NCCL_ALLREDUCE},
+                 {OP_BROADCAST, NCCL_BROADCAST},
+                 {OP_REDUCE, NCCL_REDUCE},
+                 {OP_ALLGATHER, NCCL_ALLGATHER}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(known); i++)
+        if (known[i].kind == kind) {
+            *coll = known[i].coll;
+            return true;
+        }
+    return false;
+}
+
+/* NCCL counts what an all-gather leaves on each rank. */
+static uint64_t size_of(const struct cost_key *key)
+{
+    return key->kind == OP_ALLGATHER ? key->bytes * key->members : key->bytes;
 }
 
 static bool nccl_price(const struct cost_model *model, const struct cost_key *key, struct cost *out,
@@ -27,7 +43,10 @@ static bool nccl_price(const struct cost_model *model, const struct cost_key *ke
 {
     const struct cluster *c = ((const struct cost_nccl *)model)->cluster;
     enum nccl_coll coll;
-    if (!collective(key->kind, &coll)) {
+    const bool known = collective(key->kind, &coll);
+    if (!known && key->algo == ALLREDUCE_WHOLE && key->kind != OP_SUM)
+        return cost_cluster_price(c, key, out, error);
+    if (!known) {
         g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
                     "NCCL picks its own algorithm, so %s of %s cannot be priced: keep the all-reduce whole",
                     op_name(key->kind), allreduce_name(key->algo));
@@ -39,7 +58,7 @@ static bool nccl_price(const struct cost_model *model, const struct cost_key *ke
         return false;
     }
     const struct nccl_topo topo = topo_of(c, key);
-    const struct nccl_choice choice = nccl_choose(&topo, coll, key->bytes);
+    const struct nccl_choice choice = nccl_choose(&topo, coll, size_of(key));
     const double latency_us = nccl_time_us(&topo, coll, choice.algo, choice.proto, 0);
     out->alone_ns = cost_round_ns(key, choice.us * 1e3, error);
     out->work_ns = out->alone_ns < 0 ? 0 : cost_round_ns(key, (choice.us - latency_us) * 1e3, NULL);

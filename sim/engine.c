@@ -92,6 +92,14 @@ static int64_t sweep_once(const struct plan *plan, const struct timeline *line)
     return makespan_ns;
 }
 
+static bool launches(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
+        if (plan->t.lanes[i].cls == LANE_HOST)
+            return true;
+    return false;
+}
+
 /* "2 ranks share each device", "2 cores shared by all threads" */
 static void label_sharing(const struct run *run, struct trace *trace)
 {
@@ -121,6 +129,8 @@ static void fill(const struct run *run, const struct timeline *line, struct trac
     trace_label(trace, "cost", "%s", run->costs->name);
     if (run->sharing)
         label_sharing(run, trace);
+    if (launches(plan))
+        trace_label(trace, "launches", "one thread at a time launches, for all ranks");
     fill_memory(plan, trace);
     trace->cancelled = run->cancel && *run->cancel;
     if (!trace->cancelled) {

@@ -7,8 +7,8 @@ struct builder {
     const struct plan *plan;
     const struct sharing *sharing;
     struct resources *r;
-    uint32_t core, device, out, in, bus, card_out, card_in; /* first numbers */
-    uint32_t *node, *card;                                  /* by lane */
+    uint32_t core, device, out, in, bus, card_out, card_in, launcher; /* first numbers */
+    uint32_t *node, *card;                                            /* by lane */
     uint32_t *user;  /* by resource: the lane that has used it, OP_NONE: none yet */
     bool *contested; /* by resource */
     uint32_t *at;    /* by resource: index of its last use */
@@ -56,7 +56,7 @@ static void transfer(struct builder *b, uint32_t from, uint32_t to, double part)
 
 static bool is_whole(unsigned kind)
 {
-    return kind == OP_ALLREDUCE || kind == OP_BROADCAST;
+    return op_collective(kind) != COLLECTIVES;
 }
 
 static bool spans_nodes(const struct builder *b, const struct gang *gang)
@@ -103,6 +103,8 @@ static void use_alone(struct builder *b, const struct op *op)
     if ((b->sharing->cluster || b->sharing->devices) &&
         (op_lane_class(op->tag.kind) == LANE_COMPUTE || op->tag.kind == OP_SUM))
         use(b, op->lane, b->device + b->r->device[op->lane], 1);
+    if (op_lane_class(op->tag.kind) == LANE_HOST)
+        use(b, op->lane, b->launcher, 1);
     use_core(b, op->lane);
 }
 
@@ -174,7 +176,8 @@ static void number_resources(struct builder *b)
     b->bus = b->in + r->n_devices;
     b->card_out = b->bus + n_nodes;
     b->card_in = b->card_out + n_cards;
-    r->n = b->card_in + n_cards;
+    b->launcher = b->card_in + n_cards;
+    r->n = b->launcher + 1;
     r->capacity = g_new(double, r->n);
     for (uint32_t i = 0; i < r->n; i++)
         r->capacity[i] = 1;

@@ -10,6 +10,8 @@
  * another node.  A gang with both kinds goes at the network's pace, so its transfers inside a node fill only
  * that part of their links.  A whole collective uses each of these once: its price is of all its transfers
  * together.
+ *
+ * Whatever else is shared, launches are one thread's, of all ranks together.
  */
 #ifndef SIM_SHARING_H
 #define SIM_SHARING_H

@@ -144,14 +144,15 @@ static void include(struct intervals *set, int64_t start_ns, int64_t end_ns)
         intervals_unite(set, &other);
 }
 
-/* What a collective is called.  Hops of bare sends and receives with no bucket are those of a broadcast. */
-static uint8_t comm_kind(const struct trace *t, const struct op_tag *tag)
+/* The collective that a hop is part of. */
+static uint8_t comm_kind(const struct op_tag *tag)
 {
-    const bool pair = tag->kind == OP_SEND || tag->kind == OP_RECV;
+    static const uint8_t kinds[COLLECTIVES] = {
+        [COLLECTIVE_ALLREDUCE] = OP_ALLREDUCE, [COLLECTIVE_BROADCAST] = OP_BROADCAST,
+        [COLLECTIVE_REDUCE] = OP_REDUCE,       [COLLECTIVE_SCATTER] = OP_SCATTER,
+        [COLLECTIVE_GATHER] = OP_GATHER,       [COLLECTIVE_ALLGATHER] = OP_ALLGATHER};
 
-    if (tag->kind == OP_BROADCAST || (pair && tag->coll == OP_NONE))
-        return tag->kind;
-    return pair && tag->bucket >= t->t.n_buckets ? OP_BROADCAST : OP_ALLREDUCE;
+    return tag->algo == ALLREDUCE_WHOLE ? tag->kind : kinds[MIN(tag->collective, COLLECTIVES - 1)];
 }
 
 /* Hops of one collective follow one another on their lane. */
@@ -164,7 +165,7 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
                         .last = tag->coll,
                         .micro = OP_NONE,
                         .role = ROLE_COMM,
-                        .kind = comm_kind(c->trace, tag)};
+                        .kind = comm_kind(tag)};
     struct cell *before = row->comm->len ? &g_array_index(row->comm, struct cell, row->comm->len - 1) : NULL;
 
     if (before && before->first == cell.first && before->last == cell.last) {
@@ -213,7 +214,7 @@ static void add_op(const struct collector *c, const struct trace_op *op)
     const unsigned cls = c->trace->t.lanes[op->lane].cls;
     const int64_t end_ns = op->end_ns - c->start_ns;
 
-    if (!row)
+    if (!row || cls == LANE_HOST)
         return;
     row->end_ns = MAX(row->end_ns, end_ns);
     if (op->tag.kind == OP_BWD || op->tag.kind == OP_BWD_INPUT || op->tag.kind == OP_BWD_WEIGHT ||
