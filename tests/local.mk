@@ -25,6 +25,7 @@ UNIT_TESTS = \
 	%D%/t-cost \
 	%D%/t-data \
 	%D%/t-ddp \
+	%D%/t-dp \
 	%D%/t-digest \
 	%D%/t-draw \
 	%D%/t-exec \
@@ -103,6 +104,7 @@ endif
 %C%_t_collect_CPPFLAGS = $(AM_CPPFLAGS) $(COLLECT_CPPFLAGS)
 %C%_t_collect_here_CPPFLAGS = $(AM_CPPFLAGS) $(COLLECT_CPPFLAGS)
 %C%_t_collect_here_LDADD = $(LDADD) $(COLLECT_LIBS)
+%C%_t_dp_SOURCES = %D%/t-dp.c %D%/plans.c
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_grid_SOURCES = %D%/t-grid.c %D%/draw-list.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
