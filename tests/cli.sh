@@ -203,6 +203,29 @@ run --mode ddp $small --ranks 2 --batch 4 --steps 3 --warmup 1 --link none --rep
 result $? "a small run writes figure, report and trace"
 rm -f ./*
 
+# shellcheck disable=SC2086
+run --mode dp $small --ranks 4 --batch 5 --gather loss --optimizer adam --steps 3 --warmup 1 --link none --report r.json
+[ "$status" = 0 ] && grep -q '^rank 0 extra, to rank 1 .*Adam moments .*; measured ' "$dir/out" &&
+    grep -q "mean of 3 ranks' means, not that of the samples: one of rank 2 counts 1.67 times .* others 0.833" "$dir/out" &&
+    grep -q '5 samples in chunks of 2 are for 3 ranks: 1 of 4 take no part' "$dir/out" &&
+    ! grep -q '^none' "$dir/out" && grep -q '"gather": "loss"' r.json
+result $? "DataParallel says what rank 0 keeps, how much samples count, and who is idle"
+rm -f ./*
+
+# shellcheck disable=SC2086
+run --mode dp $small --ranks 2 --batch 4 --loss-reduction sum --steps 2 --warmup 1 --link none
+[ "$status" = 0 ] && grep -q '^loss ' "$dir/out" && ! grep -q perplexity "$dir/out"
+result $? "a sum of losses has no perplexity"
+rm -f ./*
+
+run --mode dp --backend sim --model bert-base --ranks 4 --batch 128 --optimizer adam --gil
+[ "$status" = 0 ] && grep -q 'Adam moments 826.4 MiB.*gathered logits are 1.5 kB' "$dir/out" &&
+    grep -q '^launches: one thread' "$dir/out" && grep -q '^0.0 % of communication hidden\.$' "$dir/out"
+result $? "DataParallel simulated: moments of rank 0, small logits, launches by one thread"
+rm -f ./*
+refuses 2 'take --cost analytic' --mode dp --backend sim --gil --cost measured:x.json
+refuses 2 'gil' --mode dp --backend cpu --gil
+
 for i in 1 2 3 4 5 6 7 8 9; do
     echo "A cat sat on the mat; \"what a day\", it said."
 done >"$dir/cats.txt"

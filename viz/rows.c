@@ -144,7 +144,7 @@ static void include(struct intervals *set, int64_t start_ns, int64_t end_ns)
         intervals_unite(set, &other);
 }
 
-/* The collective that a hop is part of. */
+/* The collective that a hop is part of; bare sends and receives are of none. */
 static uint8_t comm_kind(const struct op_tag *tag)
 {
     static const uint8_t kinds[COLLECTIVES] = {
@@ -152,7 +152,11 @@ static uint8_t comm_kind(const struct op_tag *tag)
         [COLLECTIVE_REDUCE] = OP_REDUCE,       [COLLECTIVE_SCATTER] = OP_SCATTER,
         [COLLECTIVE_GATHER] = OP_GATHER,       [COLLECTIVE_ALLGATHER] = OP_ALLGATHER};
 
-    return tag->algo == ALLREDUCE_WHOLE ? tag->kind : kinds[MIN(tag->collective, COLLECTIVES - 1)];
+    const bool bare = (tag->kind == OP_SEND || tag->kind == OP_RECV) && tag->coll == OP_NONE;
+
+    if (bare || op_collective(tag->kind) != COLLECTIVES)
+        return tag->kind;
+    return kinds[MIN(tag->collective, COLLECTIVES - 1)];
 }
 
 /* Hops of one collective follow one another on their lane. */
