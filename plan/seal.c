@@ -172,19 +172,20 @@ static bool check_exchange(const struct seal *s, const struct gang *gang, uint32
     return true;
 }
 
-/* What is sent in pieces is accessed by every member piece by piece. */
-static bool check_pieces(const struct seal *s, const struct gang *gang, uint32_t i, unsigned mode)
+/* n pieces, each accessed in this mode and as long as that of the first member's accesses from `at` on. */
+static bool check_pieces_at(const struct seal *s, const struct gang *gang, uint32_t i, unsigned mode,
+                            uint32_t n, uint32_t at)
 {
     const struct plan *plan = s->plan;
     const uint32_t *members = &plan->gang_ops[gang->first];
     const struct op *op = &plan->ops[members[i]], *first = &plan->ops[members[0]];
     uint64_t bytes = 0;
-    if (count_accesses(op) != count_accesses(first))
+    if (count_accesses(op) != n)
         return refuse(s, members[i], "op %u of its gang has another number of pieces", members[0]);
-    for (uint32_t k = 0; k < count_accesses(op); k++) {
+    for (uint32_t k = 0; k < n; k++) {
         if (plan->accesses[op->first_access + k].mode != mode)
             return refuse(s, members[i], "accesses piece %u otherwise than its kind does", k);
-        if (access_bytes(plan, op, k) != access_bytes(plan, first, k))
+        if (access_bytes(plan, op, k) != access_bytes(plan, first, at + k))
             return refuse(s, members[i], "piece %u has other bytes than in op %u of its gang", k, members[0]);
         bytes += access_bytes(plan, op, k);
     }
@@ -193,6 +194,13 @@ static bool check_pieces(const struct seal *s, const struct gang *gang, uint32_t
                       "%" G_GUINT64_FORMAT " bytes, but its pieces are %" G_GUINT64_FORMAT " together",
                       op->tag.bytes, bytes);
     return true;
+}
+
+/* What is sent in pieces is accessed by every member piece by piece. */
+static bool check_pieces(const struct seal *s, const struct gang *gang, uint32_t i, unsigned mode)
+{
+    return check_pieces_at(s, gang, i, mode, count_accesses(&s->plan->ops[s->plan->gang_ops[gang->first]]),
+                           0);
 }
 
 static bool check_pair(const struct seal *s, const struct gang *gang, uint32_t i)
@@ -214,27 +222,11 @@ static bool check_pair(const struct seal *s, const struct gang *gang, uint32_t i
 /* The first member has every other's pieces, in order. */
 static bool check_shares(const struct seal *s, const struct gang *gang, uint32_t i)
 {
-    const struct plan *plan = s->plan;
-    const uint32_t *members = &plan->gang_ops[gang->first];
-    const struct op *op = &plan->ops[members[i]], *first = &plan->ops[members[0]];
-    const bool scatter = op->tag.kind == OP_SCATTER;
-    const uint32_t others = MAX(gang->n - 1, 1), each = count_accesses(first) / others,
-                   at = i ? (i - 1) * each : 0;
-    uint64_t bytes = 0;
-    if (count_accesses(op) != (i ? each : each * others))
-        return refuse(s, members[i], "has another number of pieces than the members of its gang");
-    for (uint32_t k = 0; k < count_accesses(op); k++) {
-        if (plan->accesses[op->first_access + k].mode != (scatter == (i == 0) ? ACCESS_READ : ACCESS_WRITE))
-            return refuse(s, members[i], "accesses piece %u otherwise than its kind does", k);
-        if (i && access_bytes(plan, op, k) != access_bytes(plan, first, at + k))
-            return refuse(s, members[i], "piece %u has other bytes than in op %u of its gang", k, members[0]);
-        bytes += access_bytes(plan, op, k);
-    }
-    if (op->tag.bytes != bytes)
-        return refuse(s, members[i],
-                      "%" G_GUINT64_FORMAT " bytes, but its pieces are %" G_GUINT64_FORMAT " together",
-                      op->tag.bytes, bytes);
-    return true;
+    const struct op *first = &s->plan->ops[s->plan->gang_ops[gang->first]];
+    const bool scatter = first->tag.kind == OP_SCATTER;
+    const uint32_t others = MAX(gang->n - 1, 1), each = count_accesses(first) / others;
+    return check_pieces_at(s, gang, i, scatter == (i == 0) ? ACCESS_READ : ACCESS_WRITE,
+                           i ? each : each * others, i ? (i - 1) * each : 0);
 }
 
 /* A piece of each member, its own it reads. */

@@ -10,6 +10,7 @@
 #include "exec/exec.h"
 #include "plan/mode.h"
 #include "profile/trace.h"
+#include "tests/pairs.h"
 
 enum { STEPS = 2 };
 
@@ -241,14 +242,13 @@ enum { PLACES, OVERLAP, ALGO, BUCKETS, OPTIMIZER, VIEW, CLIP, ACCUMULATE, DTYPE,
 static const uint8_t levels[FACTORS] = {5, OVERLAPS, ALLREDUCES, 3, OPTIMIZERS, 2, 2, 2, 2};
 static const char *const places[] = {"2:2", "2:1", "3:3", "4:2", "4:1"};
 
+static struct pairs array = {.n = FACTORS, .levels = levels};
+
 /* Case `id`, mixed radix; false for one that is refused: NCCL with two ranks on a GPU, clipping before all is
  * reduced. */
 static bool decode(uint32_t id, uint8_t *level)
 {
-    for (unsigned f = 0; f < FACTORS; f++) {
-        level[f] = (uint8_t)(id % levels[f]);
-        id /= levels[f];
-    }
+    pairs_combination(&array, id, level);
     bool shared = places[level[PLACES]][0] != places[level[PLACES]][2];
     return !(shared && level[ALGO] == ALLREDUCE_WHOLE) &&
            !(level[CLIP] && level[OVERLAP] == OVERLAP_OPTIMIZER);
@@ -264,38 +264,24 @@ static void print_case(const uint8_t *level)
            level[ACCUMULATE] ? ":accumulate" : "", level[DTYPE] ? ":tf32" : "");
 }
 
-/* Pairs of levels of two factors that no case so far has; `take` marks them as had. */
-static unsigned new_pairs(const uint8_t *level, bool had[FACTORS][FACTORS][8][8], bool take)
-{
-    unsigned n = 0;
-    for (unsigned f = 0; f < FACTORS; f++)
-        for (unsigned g = 0; g < f; g++) {
-            bool *cell = &had[f][g][level[f]][level[g]];
-            n += !*cell;
-            *cell = *cell || take;
-        }
-    return n;
-}
-
 /* Few that have every pair: always the case with the most new pairs. */
 static void print_pairs(uint32_t n)
 {
-    static bool had[FACTORS][FACTORS][8][8];
     uint8_t level[FACTORS];
     for (unsigned most = 1; most;) {
         uint32_t best = 0;
         most = 0;
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t id = (uint32_t)((uint64_t)i * 7919 % n); /* so that what is free varies */
-            if (decode(id, level) && new_pairs(level, had, false) > most) {
-                most = new_pairs(level, had, false);
+            if (decode(id, level) && pairs_new(&array, level, false) > most) {
+                most = pairs_new(&array, level, false);
                 best = id;
             }
         }
         if (!most)
             return;
         decode(best, level);
-        new_pairs(level, had, true);
+        pairs_new(&array, level, true);
         print_case(level);
     }
 }

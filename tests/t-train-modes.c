@@ -12,6 +12,7 @@
 #include "plan/schedule.h"
 #include "plan/split.h"
 #include "profile/trace.h"
+#include "tests/pairs.h"
 #include "tests/step.h"
 #include "tests/tap.h"
 
@@ -278,55 +279,35 @@ static void check_combination(const uint8_t *level, unsigned jitter)
     check(&s);
 }
 
-static void combination(uint32_t id, uint8_t *level)
-{
-    for (unsigned f = 0; f < FACTORS; f++) {
-        level[f] = (uint8_t)(id % levels[f]);
-        id /= levels[f];
-    }
-}
-
-/* Pairs of levels of two factors that no combination so far has; `take` marks them as had. */
-static unsigned new_pairs(const uint8_t *level, bool had[FACTORS][FACTORS][16][16], bool take)
-{
-    unsigned n = 0;
-    for (unsigned f = 0; f < FACTORS; f++)
-        for (unsigned g = 0; g < f; g++) {
-            bool *cell = &had[f][g][level[f]][level[g]];
-            n += !*cell;
-            *cell = *cell || take;
-        }
-    return n;
-}
+static struct pairs array = {.n = FACTORS, .levels = levels};
 
 /* Few that have every pair, the best of a sample at a time. */
 static void test_pairs(void)
 {
-    static bool had[FACTORS][FACTORS][16][16];
     uint8_t level[FACTORS];
-    uint32_t n = 1, misses = 0;
-    for (unsigned f = 0; f < FACTORS; f++)
-        n *= levels[f];
+    const uint32_t n = pairs_combinations(&array);
+    uint32_t misses = 0;
     g_autoptr(GRand) random = g_rand_new_with_seed(1);
     for (unsigned k = 0; misses < 20; k++) {
         uint32_t best = 0;
         unsigned most = 0;
         for (unsigned i = 0; i < 3000; i++) {
             const uint32_t id = (uint32_t)g_rand_int_range(random, 0, (gint32)n);
-            combination(id, level);
-            const unsigned pairs = new_pairs(level, had, false);
+            pairs_combination(&array, id, level);
+            const unsigned pairs = pairs_new(&array, level, false);
             if (pairs > most) {
                 most = pairs;
                 best = id;
             }
         }
         misses += most == 0;
-        combination(best, level);
+        pairs_combination(&array, best, level);
         if (most) {
-            new_pairs(level, had, true);
+            pairs_new(&array, level, true);
             check_combination(level, k % 3 + 1);
         }
     }
+    g_assert_cmpuint(pairs_left(&array), ==, 0);
 }
 
 /* Each schedule once, with the other choices in turn. */
@@ -352,7 +333,7 @@ static void test_all(void)
         return;
     }
     for (uint32_t id = 0; id < 3 * n; id++) {
-        combination(id % n, level);
+        pairs_combination(&array, id % n, level);
         level[OPTIMIZER] = (uint8_t)(id % OPTIMIZERS);
         level[CLIP] = id / OPTIMIZERS % 2;
         check_combination(level, id / n + 1);

@@ -5,6 +5,7 @@
 #include "exec/exec.h"
 #include "plan/mode.h"
 #include "profile/trace.h"
+#include "tests/pairs.h"
 #include "tests/tap.h"
 
 enum { STEPS = 3 };
@@ -248,27 +249,13 @@ static void check_combination(const uint8_t *level)
     check_split(&s);
 }
 
-/* Combination `id`, mixed radix; false for one that is refused. */
+static struct pairs array = {.n = FACTORS, .levels = levels};
+
+/* Combination `id`; false for one that is refused. */
 static bool combination(uint32_t id, uint8_t *level)
 {
-    for (unsigned f = 0; f < FACTORS; f++) {
-        level[f] = (uint8_t)(id % levels[f]);
-        id /= levels[f];
-    }
+    pairs_combination(&array, id, level);
     return !(level[OVERLAP] == OVERLAP_OPTIMIZER && level[CLIP]);
-}
-
-/* Pairs of levels of two factors that no combination so far has; `take` marks them as had. */
-static unsigned new_pairs(const uint8_t *level, bool had[FACTORS][FACTORS][8][8], bool take)
-{
-    unsigned n = 0;
-    for (unsigned f = 0; f < FACTORS; f++)
-        for (unsigned g = 0; g < f; g++) {
-            bool *cell = &had[f][g][level[f]][level[g]];
-            n += !*cell;
-            *cell = *cell || take;
-        }
-    return n;
 }
 
 /* Overlap x buckets x ranks x algorithm, all of them, the rest at its first level. */
@@ -289,19 +276,18 @@ static void check_algorithms(void)
 /* Few that have every pair: always the combination with the most new pairs. */
 static void check_pairs(uint32_t n)
 {
-    static bool had[FACTORS][FACTORS][8][8];
     uint8_t level[FACTORS];
     for (unsigned most = 1; most;) {
         uint32_t best = 0;
         most = 0;
         for (uint32_t id = 0; id < n; id++)
-            if (combination(id, level) && new_pairs(level, had, false) > most) {
-                most = new_pairs(level, had, false);
+            if (combination(id, level) && pairs_new(&array, level, false) > most) {
+                most = pairs_new(&array, level, false);
                 best = id;
             }
         combination(best, level);
         if (most) {
-            new_pairs(level, had, true);
+            pairs_new(&array, level, true);
             check_combination(level);
         }
     }
