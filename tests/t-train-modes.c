@@ -417,7 +417,8 @@ static void test_chained(void)
 static void test_data_parallel(void)
 {
     static const uint32_t batches[] = {8, 7, 5, 2};
-    const uint32_t n = G_N_ELEMENTS(batches) * 3 * GATHERS * 2 * G_N_ELEMENTS(models);
+    const uint32_t n = G_N_ELEMENTS(batches) * 3 * GATHERS * 2 * G_N_ELEMENTS(models),
+                   every = gpus ? 11 : 5; /* emulated ones are slow, and have seeds of their own */
     for (uint32_t id = 0; id < n; id++) {
         struct setup s = {.model = models[id % G_N_ELEMENTS(models)],
                           .ranks = id / 5 % 3 + 2,
@@ -428,7 +429,7 @@ static void test_data_parallel(void)
                           .optimizer = (uint8_t)(id / 7 % OPTIMIZERS),
                           .clip_norm = id / 11 % 2 ? 0.3 : 0,
                           .jitter = id % 3 + 1};
-        if (g_test_slow() || id % 5 == id / 5 % 5)
+        if (g_test_slow() || id % every == id / every % every)
             check(&s);
     }
 }
@@ -509,7 +510,7 @@ static void test_pipedream(void)
     s.model = "mini";
     s.dtype = DTYPE_F64;
     for (s.ranks = 1; s.ranks <= 4; s.ranks++)
-        for (s.jitter = 1; s.jitter <= 3; s.jitter++) {
+        for (s.jitter = 1; s.jitter <= (gpus ? 1 : 3); s.jitter++) {
             s.chunks = 2 * s.ranks + 1;
             s.batch = 2 * s.chunks;
             const uint32_t on = gpus;
