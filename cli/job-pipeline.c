@@ -6,8 +6,7 @@
 #include "plan/schedule.h"
 #include "plan/split.h"
 
-/* How many stages a rank has where nobody says: what the schedule needs, or enough to be what it is for. */
-static uint32_t default_stages(const struct schedule *s)
+uint32_t job_default_stages(const struct schedule *s)
 {
     return s->stages ? s->stages : s->several ? 2 : 1;
 }
@@ -46,7 +45,7 @@ static bool pick_schedule(struct job *job, const struct options *o, GError **err
             g_string_append_printf(names, ", %s", schedules[i]->name);
         return option_unknown(error, OPTION_SCHEDULE, name, names->str);
     }
-    s->stages_per_rank = option_number(o, OPTION_STAGES_PER_RANK, default_stages(s->schedule));
+    s->stages_per_rank = option_number(o, OPTION_STAGES_PER_RANK, job_default_stages(s->schedule));
     return true;
 }
 

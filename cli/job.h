@@ -51,6 +51,8 @@ bool job_on_cores(const struct job *); /* real, and on nothing but CPU cores: wh
 uint32_t job_default_ranks(const struct job *);
 /* job-pipeline.c: ranks, schedule, chunks and the like of a pipeline, before what depends on them. */
 bool job_pick_pipeline(struct job *, const struct options *, GError **);
+/* How many stages a rank has where nobody says: what the schedule needs, or enough to be what it is for. */
+uint32_t job_default_stages(const struct schedule *);
 
 /* The plan of one of its shapes: the given one, or one made in `own`, which job_plan_release frees.  NULL
  * with the error. */

@@ -110,8 +110,8 @@ bool predict(const struct job *job, const struct shape *shape, const struct cost
     return out->there;
 }
 
-static bool predict_step(const struct job *job, const struct shape *shape, const struct cost_model *costs,
-                         int64_t *step_ns)
+bool predict_step_ns(const struct job *job, const struct shape *shape, const struct cost_model *costs,
+                     int64_t *step_ns)
 {
     struct forecast f;
     if (!prepare(job, shape, costs, &f, NULL))
@@ -127,7 +127,7 @@ static bool is_better(const struct job *job, const struct cost_model *costs, dou
 {
     struct shape shape = job->shape;
     shape.bucket_bytes = shape.first_bucket_bytes = (uint64_t)mib << 20;
-    return predict_step(job, &shape, costs, best_ns) && *best_ns < step_ns - step_ns / 100;
+    return predict_step_ns(job, &shape, costs, best_ns) && *best_ns < step_ns - step_ns / 100;
 }
 
 double predict_best_bucket(const struct job *job, const struct cost_model *costs, int64_t step_ns,
@@ -144,7 +144,7 @@ double predict_best_bucket(const struct job *job, const struct cost_model *costs
         shape.algo = job->engine->real ? shape.algo : ALLREDUCE_WHOLE;
         shape.bucket_bytes = shape.first_bucket_bytes = (uint64_t)usual[i] << 20;
         /* A size that cannot be priced is no suggestion. */
-        if (predict_step(job, &shape, costs, &bucket_ns) && bucket_ns < *best_ns) {
+        if (predict_step_ns(job, &shape, costs, &bucket_ns) && bucket_ns < *best_ns) {
             *best_ns = bucket_ns;
             best = usual[i];
         }

@@ -22,6 +22,9 @@ void label_trace(const struct job *, const struct shape *, struct trace *);
 bool predict(const struct job *, const struct shape *, const struct cost_model *, struct outcome *out,
              GError **);
 
+/* The step alone; false where it cannot be planned or priced. */
+bool predict_step_ns(const struct job *, const struct shape *, const struct cost_model *, int64_t *step_ns);
+
 /* The bucket size whose predicted step is shortest, out of a few usual ones, if it beats `step_ns` by more
  * than 1 %: its MiB and predicted step; else 0.  For the summary's last line. */
 double predict_best_bucket(const struct job *, const struct cost_model *, int64_t step_ns, int64_t *best_ns);

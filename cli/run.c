@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/advice.h"
 #include "cli/attempts.h"
 #include "cli/cli.h"
 #include "cli/files.h"
@@ -32,14 +33,27 @@ static uint32_t list_others(const struct attempts *r, struct variant *others)
     return n;
 }
 
+/* Of modes without buckets. */
+static bool print_advice(const struct job *job, const struct options *o, const struct outcome *base,
+                         const struct cost_model *costs, GString *out)
+{
+    struct advice advice;
+    if (job->mode->has_buckets || job->given)
+        return false;
+    advice_find(&advice, job, o, base, costs);
+    const bool printed = advice_print(&advice, out);
+    advice_release(&advice);
+    return printed;
+}
+
 /* The summary's last line: what was written, and a next command worth trying. */
 static void closing_line(const struct job *job, const struct options *o, const struct files *f,
                          const struct report *report, const struct attempts *r, bool wrote, GString *out)
 {
     const struct attempt *main = attempts_main(r);
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
-    int64_t predicted_ns = (main->predicted.there ? &main->predicted : &main->outcome)->analysis.median_ns,
-            best_ns;
+    const struct outcome *base = main->predicted.there ? &main->predicted : &main->outcome;
+    int64_t predicted_ns = base->analysis.median_ns, best_ns;
     double best = job->mode->has_buckets && job->shape.ranks > 1 && !job->given
                       ? predict_best_bucket(job, costs, predicted_ns, &best_ns)
                       : 0;
@@ -47,6 +61,8 @@ static void closing_line(const struct job *job, const struct options *o, const s
         files_name(f, report, out);
     else
         g_string_append(out, "not all was written; ");
+    if (print_advice(job, o, base, costs, out))
+        return;
     if (best > 0)
         g_string_append_printf(out, "try --bucket-mb %g (predicted %.1f ms instead of %.1f)\n", best,
                                best_ns / 1e6, predicted_ns / 1e6);

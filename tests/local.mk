@@ -13,6 +13,7 @@ AM_TESTS_ENVIRONMENT = \
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
 UNIT_TESTS = \
+	%D%/t-advice \
 	%D%/t-analyze \
 	%D%/t-backward \
 	%D%/t-bucket \
