@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/balance.h"
 #include "cli/stand-in.h"
 #include "exec/host.h"
 #include "plan/schedule.h"
@@ -38,9 +39,8 @@ struct search {
     struct advice *advice;
     const struct job *job;
     const struct options *options;
-    const struct cost_model *costs;
-    struct outcome base; /* borrowed */
-    double held;         /* samples whose activations are held at most */
+    const struct outcome *base;
+    double held; /* samples whose activations are held at most */
     unsigned assumed;
     struct stand_in prices;
     GArray *found; /* struct suggestion */
@@ -209,13 +209,15 @@ static void try_change(struct search *s, const struct change *c)
 {
     struct job other = *s->job;
     int64_t step_ns;
-    const uint64_t ops = s->base.trace.n_ops / MAX(s->base.trace.n_steps, 1) * MAX(c->chunks, 1);
-    if (ops > ADVICE_OPS || !apply(c, &other) ||
-        !predict_step_ns(&other, &other.shape, &s->prices.model, &step_ns))
+    const uint64_t ops = s->base->trace.n_ops / MAX(s->base->trace.n_steps, 1) * MAX(c->chunks, 1);
+    other.layer_ns = NULL;
+    if (ops > ADVICE_OPS || !apply(c, &other))
         return;
-    const int64_t equal_ns = step_ns / MAX(c->batch, 1);
-    if (saves(s, equal_ns))
-        keep(s, c, &other, equal_ns);
+    if (balance(&other, &s->prices.model, NULL) &&
+        predict_step_ns(&other, &other.shape, &s->prices.model, &step_ns) &&
+        saves(s, step_ns / MAX(c->batch, 1)))
+        keep(s, c, &other, step_ns / MAX(c->batch, 1));
+    g_free(other.layer_ns);
 }
 
 /* More stages a rank than the schedule is for is a matter of its own. */
@@ -243,14 +245,14 @@ static int shortest_first(gconstpointer a, gconstpointer b)
 void advice_find(struct advice *advice, const struct job *job, const struct options *options,
                  const struct outcome *base, const struct cost_model *costs)
 {
-    struct search s = {.advice = advice, .job = job, .options = options, .costs = costs, .base = *base};
+    struct search s = {.advice = advice, .job = job, .options = options, .base = base};
     uint64_t all;
     *advice = (struct advice){.step_ns = base->analysis.median_ns,
                               .in_flight = in_flight(base),
                               .peak_bytes = peak_bytes(base, &all)};
     s.held = held_samples(base, &job->shape);
     s.found = g_array_new(FALSE, FALSE, sizeof(struct suggestion));
-    stand_in_init(&s.prices, job, costs, &s.base.trace, &s.assumed);
+    stand_in_init(&s.prices, job, costs, &base->trace, &s.assumed);
     for (unsigned i = 0; i < G_N_ELEMENTS(changes); i++)
         try_change(&s, &changes[i]);
     for (unsigned i = 0; schedules[i]; i++)

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/balance.h"
+#include "plan/split.h"
+
 enum { CALIBRATION_STEPS = 5, CALIBRATION_WARMUP = 1 };
 
 static volatile int cancelled;
@@ -91,11 +94,14 @@ static bool execute(const struct job *job, const struct options *o, const struct
     return ok;
 }
 
-/* Measures each op's cost in a pass without overlap. */
+/* Measures each op's cost in a pass without overlap, and with the even split where that is to be balanced by
+ * these costs. */
 static bool calibrate(struct job *job, const struct options *o, struct attempts *r, GError **error)
 {
     struct shape apart = job_shape(job, OVERLAP_NONE);
     struct outcome calibration;
+    if (balance_wanted(job))
+        apart.split = split_rules[0];
     uint32_t steps = MIN(option_number(o, OPTION_STEPS, 10), CALIBRATION_STEPS);
     bool ok = execute(job, o, &apart, CALIBRATION_WARMUP, steps, "measuring costs", &calibration, error);
     if (ok && calibration.there) {
@@ -103,6 +109,7 @@ static bool calibrate(struct job *job, const struct options *o, struct attempts 
         job->rank_speed = g_new(double, calibration.trace.t.n_ranks);
         r->measured = trace_costs_of_fastest(&calibration.trace, job->rank_speed);
         job->interleaved = calibration.trace.interleaved;
+        ok = balance(job, cost_table_model(r->measured), error);
     }
     outcome_release(&calibration);
     return ok;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/balance.h"
 #include "cli/cli.h"
 #include "plan/bucket.h"
 #include "plan/schedule.h"
@@ -356,7 +357,8 @@ bool job_open(struct job *job, const struct options *o, GError **error)
     *job = (struct job){0};
     return pick_mode(job, o, error) && job_pick_engine(job, o, error) &&
            options_check(o, job->mode->name, job->engine->name, error) && pick_model(job, o, error) &&
-           pick_machine(job, o, error) && pick_shape(job, o, error) && job_pick_prices(job, o, error);
+           pick_machine(job, o, error) && pick_shape(job, o, error) && job_pick_prices(job, o, error) &&
+           (!job->costs || balance(job, job->costs, error));
 }
 
 struct plan *job_plan(const struct job *job, const struct shape *shape, struct plan *own, GError **error)
@@ -386,5 +388,6 @@ void job_release(struct job *job)
     prices_release(&job->prices);
     g_clear_pointer(&job->cluster, cluster_free);
     g_clear_pointer(&job->rank_speed, g_free);
+    g_clear_pointer(&job->layer_ns, g_free);
     g_clear_pointer(&job->why_not_first, g_free);
 }

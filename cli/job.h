@@ -22,6 +22,7 @@ struct job {
     uint8_t overlaps[OVERLAPS], n_overlaps;
     struct cluster *cluster;        /* engine sim only */
     struct prices prices;           /* engine sim only */
+    int64_t *layer_ns;              /* what the balanced split goes by (cli/balance.h); NULL: FLOPs */
     const struct cost_model *costs; /* theirs; NULL: a real engine */
     struct sharing sharing;         /* engine sim only; of the cluster */
     double *rank_speed;             /* real engines: as measured (trace_costs_of_fastest); NULL: not yet */

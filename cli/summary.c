@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/balance.h"
 #include "config.h"
 #include "plan/schedule.h"
 #include "plan/split.h"
@@ -252,6 +253,7 @@ void summary_head(const struct job *job, const struct options *o, const struct t
     if (job->model)
         head_model(job, out);
     head_pipeline(job, out);
+    balance_print(job, job->engine->real ? "measured with the even split" : job->costs->name, out);
     if (!job->engine->real) {
         head_costs(job, out);
         head_shared(trace, out);

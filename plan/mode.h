@@ -45,7 +45,7 @@ struct shape {
     uint32_t stages_per_rank;        /* 0 counts as 1 */
     uint8_t checkpoint;              /* enum checkpoint */
     const struct split_rule *split;  /* plan/split.h; NULL: even */
-    const int64_t *layer_ns; /* by layer: forward and backward of a micro-batch, for the balanced split;
+    const int64_t *layer_ns; /* by layer: what a micro-batch takes of it, for the balanced split (cli/balance.h);
                                 NULL: FLOPs stand in */
     uint32_t rounds;         /* training steps chained in the plan; 0 counts as 1 */
     bool one_comm_lane;      /* for tests: sends and receives of a rank share a lane */

@@ -16,6 +16,7 @@ UNIT_TESTS = \
 	%D%/t-advice \
 	%D%/t-analyze \
 	%D%/t-backward \
+	%D%/t-balance \
 	%D%/t-bucket \
 	%D%/t-cause \
 	%D%/t-cluster \

@@ -91,7 +91,7 @@ static void test_published(void)
         g_assert_cmpint(s->holds_more, ==, known[i].holds_more);
         g_assert_cmpuint(s->assumed, ==, 0);
     }
-    g_assert_null(find(&a, "--schedule gpipe"));     /* saves nothing */
+    g_assert_null(find(&a, "--schedule gpipe")); /* saves nothing */
     /* A unit a micro-batch whatever its size: smaller ones are no gain. */
     g_assert_null(find(&a, "--chunks 16 --batch 64"));
     for (uint32_t i = 1; i < a.n; i++)
@@ -106,6 +106,7 @@ static const char *const jobs[] = {
     UNIT " --schedule naive --batch 8",
     "parprof --mode pipeline --backend sim --schedule gpipe --checkpoint always",
     "parprof --mode pipeline --backend sim --model gpt2 --split tutorial --ranks 3 --batch 50 --chunks 7",
+    "parprof --mode pipeline --backend sim --model gpt2 --split balanced --checkpoint except-last",
     "parprof --mode pipeline --backend sim --model mlp --chain 3 --ranks 2 --optimizer adam",
     "parprof --mode pipeline --backend sim --schedule pipedream --split even --ranks 4",
     "parprof --mode dp --backend sim",
