@@ -6,6 +6,10 @@
  * the window (the partition of TraceLens, AMD).  compute + exposed_comm + exposed_copy + idle = window,
  * asserted.
  *
+ * A pipeline posts its receives long before their senders send: there U(m) holds, of a member of a gang, only what follows
+ * the start of the last member (its transfer), whatever it is a part of; the waiting before is idle, unless the rank
+ * computes or copies meanwhile.  Elsewhere waiting for peers is communication, with a cause.
+ *
  * Causes: each ns of U(m) - U(c) has one, and belongs to the span that began first of those that cover it.
  * Before the last rank of its gang arrived it is for a late peer.  What is left of a bucket's (or of another
  * collective's) is, at most, launch - ready for a late launch; then, at most, what of launch to start the

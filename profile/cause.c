@@ -151,10 +151,10 @@ struct finder {
 
 static int by_start(gconstpointer a, gconstpointer b, gpointer user)
 {
-    const struct trace_span *spans = ((const struct trace *)user)->spans;
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    if (spans[x].start_ns != spans[y].start_ns)
-        return spans[x].start_ns < spans[y].start_ns ? -1 : 1;
+    const int64_t x_ns = index_start(user, x), y_ns = index_start(user, y);
+    if (x_ns != y_ns)
+        return x_ns < y_ns ? -1 : 1;
     return (x > y) - (x < y);
 }
 
@@ -167,13 +167,14 @@ static GArray *find_pieces(const struct finder *f, uint32_t rank)
     GArray *spans = index_spans(f->index, a->median_step, rank, SPAN_COMM);
     GArray *pieces = g_array_new(FALSE, FALSE, sizeof(struct piece));
     int64_t covered_ns = INT64_MIN;
-    g_array_sort_with_data(spans, by_start, (gpointer)trace);
+    g_array_sort_with_data(spans, by_start, (gpointer)f->index);
     for (guint i = 0; i < spans->len; i++) {
         size_t at = g_array_index(spans, size_t, i);
         const struct trace_span *span = &trace->spans[at];
         const struct trace_op *op = span->op == OP_NONE ? NULL : &trace->ops[span->op];
         struct arrival last = op ? f->arrivals[span->op] : no_arrival;
-        int64_t from_ns = MAX(covered_ns, span->start_ns), late_ns = CLAMP(last.ns, from_ns, span->end_ns);
+        int64_t from_ns = MAX(covered_ns, index_start(f->index, at)),
+                late_ns = CLAMP(last.ns, from_ns, span->end_ns);
         covered_ns = MAX(covered_ns, span->end_ns);
         struct piece piece = {group_of(trace, at, a->n_buckets),
                               op ? op->ready_ns : span->start_ns,

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "profile/cost-rows.h"
+#include "profile/gang.h"
 #include "profile/kernel-name.h"
 
 /* Writes rows of one array or object: "[" or "{" before the first, "," before the others, each on a line. */
@@ -279,6 +280,7 @@ struct writer {
     bool *seen;        /* ops whose fields are written */
     bool *kernels;     /* by lane: its spans are parts of ops */
     bool any_kernels;
+    int64_t *arrival_ns; /* of a pipeline, by op: gang_arrivals; else NULL */
 };
 
 /* Perfetto keeps process and thread 0 for the idle ones, so ids count from 1. */
@@ -412,20 +414,36 @@ static void mark_event(struct writer *w, uint32_t op)
     end_event(w, &none);
 }
 
-/* An op over the spans that it is made of, for people: what is read of it stands at its first span. */
+/* For people: nothing is read of it. */
+static void bracket(struct writer *w, uint32_t tid, const struct trace_span *span)
+{
+    begin_event(w, "{\"ph\":\"B\"", tid, span);
+    g_string_append_c(w->rows.out, '}');
+    next_row(&w->rows);
+    field(w->rows.out, "{\"ph\":\"E\",", "pid", lane_pid(w->trace, span->lane));
+    field(w->rows.out, ",", "tid", tid);
+    g_string_append(w->rows.out, ",\"ts\":");
+    json_us(w->rows.out, span->end_ns);
+    g_string_append_c(w->rows.out, '}');
+}
+
+/* An op over the spans that it is made of: what is read of it stands at its first span. */
 static void bracket_event(struct writer *w, uint32_t op)
 {
     const struct trace_op *o = &w->trace->ops[op];
-    uint32_t tid = w->op_tid[o->lane];
-    struct trace_span whole = {o->start_ns, o->end_ns, o->lane, op, SPAN_CLASSES, NULL};
-    begin_event(w, "{\"ph\":\"B\"", tid, &whole);
-    g_string_append_c(w->rows.out, '}');
-    next_row(&w->rows);
-    field(w->rows.out, "{\"ph\":\"E\",", "pid", lane_pid(w->trace, o->lane));
-    field(w->rows.out, ",", "tid", tid);
-    g_string_append(w->rows.out, ",\"ts\":");
-    json_us(w->rows.out, o->end_ns);
-    g_string_append_c(w->rows.out, '}');
+    const struct trace_span whole = {o->start_ns, o->end_ns, o->lane, op, SPAN_CLASSES, NULL};
+    bracket(w, w->op_tid[o->lane], &whole);
+}
+
+/* Within a span of a pipeline's communication, what it waits for its peers. */
+static void wait_event(struct writer *w, uint32_t tid, const struct trace_span *span)
+{
+    if (!w->arrival_ns || span->op == OP_NONE || span->cls != SPAN_COMM)
+        return;
+    const int64_t end_ns = MIN(w->arrival_ns[span->op], span->end_ns);
+    const struct trace_span wait = {span->start_ns, end_ns, span->lane, span->op, SPAN_CLASSES, "waits"};
+    if (end_ns > span->start_ns)
+        bracket(w, tid, &wait);
 }
 
 /* Lanes of kernels have a thread more, of the ops. */
@@ -465,6 +483,7 @@ static size_t write_lane(struct writer *w, size_t i)
         struct row_end *chosen = &g_array_index(rows, struct row_end, row);
         chosen->end_ns = span->end_ns;
         span_event(w, chosen->tid, span);
+        wait_event(w, chosen->tid, span);
     }
     g_array_free(rows, TRUE);
     return i;
@@ -478,6 +497,7 @@ void export_chrome(const struct trace *trace, GString *out)
                        .next_tid = trace->t.n_lanes + 1,
                        .op_tid = g_new0(uint32_t, trace->t.n_lanes),
                        .seen = g_new0(bool, trace->n_ops),
+                       .arrival_ns = trace->t.n_stages ? gang_arrivals(trace) : NULL,
                        .kernels = trace_kernel_lanes(trace)};
     w.any_kernels = memchr(w.kernels, true, trace->t.n_lanes);
     g_string_append(out, "{\"displayTimeUnit\":\"ms\",\n");
@@ -499,6 +519,7 @@ void export_chrome(const struct trace *trace, GString *out)
     g_string_append(out, "\n]}\n");
     g_string_free(w.name, TRUE);
     g_free(w.op_tid);
+    g_free(w.arrival_ns);
     g_free(w.kernels);
     g_free(w.seen);
 }

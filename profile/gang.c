@@ -32,3 +32,22 @@ size_t gang_end(const struct trace_op *const *members, size_t n, size_t begin)
         end++;
     return end;
 }
+
+int64_t *gang_arrivals(const struct trace *trace)
+{
+    size_t n;
+    const struct trace_op **members = gang_members(trace, &n);
+    int64_t *arrivals_ns = g_new(int64_t, trace->n_ops);
+    for (size_t i = 0; i < trace->n_ops; i++)
+        arrivals_ns[i] = trace->ops[i].start_ns;
+    for (size_t i = 0, end; i < n; i = end) {
+        int64_t last_ns = members[i]->start_ns;
+        end = gang_end(members, n, i);
+        for (size_t j = i + 1; j < end; j++)
+            last_ns = MAX(last_ns, members[j]->start_ns);
+        for (size_t j = i; j < end; j++)
+            arrivals_ns[members[j] - trace->ops] = last_ns;
+    }
+    g_free(members);
+    return arrivals_ns;
+}

@@ -1,9 +1,12 @@
 #include "profile/index.h"
 
+#include "profile/gang.h"
+
 void index_init(struct index *index, const struct trace *trace)
 {
     *index = (struct index){trace, g_new(uint32_t, trace->n_spans),
-                            g_new0(struct slice, (gsize)trace->t.n_lanes * trace->n_steps)};
+                            g_new0(struct slice, (gsize)trace->t.n_lanes * trace->n_steps),
+                            trace->t.n_stages ? gang_arrivals(trace) : NULL};
     for (size_t i = 0; i < trace->n_spans; i++) {
         const struct trace_span *span = &trace->spans[i];
         if (span->op != OP_NONE)
@@ -21,6 +24,15 @@ void index_release(struct index *index)
 {
     g_free(index->step);
     g_free(index->slices);
+    g_free(index->arrival_ns);
+}
+
+int64_t index_start(const struct index *index, size_t span)
+{
+    const struct trace_span *s = &index->trace->spans[span];
+    if (!index->arrival_ns || s->cls != SPAN_COMM || s->op == OP_NONE)
+        return s->start_ns;
+    return CLAMP(index->arrival_ns[s->op], s->start_ns, s->end_ns);
 }
 
 static bool is_class(const struct trace *trace, const struct trace_span *span, unsigned cls)
@@ -48,7 +60,7 @@ static struct intervals busy(const struct index *index, uint32_t step, uint32_t 
         own.n = 0;
         for (size_t i = slice.begin; i < slice.end; i++)
             if (index->step[i] == step && matches(trace, &trace->spans[i], what))
-                intervals_add(&own, trace->spans[i].start_ns, trace->spans[i].end_ns);
+                intervals_add(&own, index_start(index, i), trace->spans[i].end_ns);
         intervals_unite(&all, &own);
     }
     intervals_release(&own);

@@ -14,6 +14,7 @@ struct index {
     const struct trace *trace;
     uint32_t *step; /* of each span; one of no op counts to the step of the span before it on its lane */
     struct slice *slices; /* [lane * n_steps + step] */
+    int64_t *arrival_ns;  /* of pipelines, by op: gang_arrivals; else NULL */
 };
 
 /* Every op is of a step, lane and rank that the trace has. */
@@ -22,6 +23,8 @@ void index_release(struct index *);
 
 /* The rank's spans of the step, lane after lane, each in order of start.  g_array_unref. */
 GArray *index_spans(const struct index *, uint32_t step, uint32_t rank, unsigned span_class); /* size_t */
+/* Where a span begins to be busy: of communication in a pipeline, when the last member of its gang was there, or its end. */
+int64_t index_start(const struct index *, size_t span);
 /* Union of a rank's spans of a class, or of a phase (but those of hosts), in a step.  intervals_release. */
 struct intervals index_busy(const struct index *, uint32_t step, uint32_t rank, unsigned span_class);
 struct intervals index_phase(const struct index *, uint32_t step, uint32_t rank, unsigned phase);

@@ -68,7 +68,7 @@ static double median(const struct sample *samples, guint n)
 
 double slowdown_percent(const struct index *index)
 {
-    double beside_ns = 0, apart_ns = 0;
+    double beside_ns = 0, apart_ns = 0, all_ns = 0;
     if (index->trace->simulated)
         return NAN;
     GArray *samples = list_samples(index);
@@ -83,6 +83,8 @@ double slowdown_percent(const struct index *index)
         beside_ns += (end - split) * median(&s[split], end - split);
         apart_ns += (end - split) * median(&s[i], split - i);
     }
+    for (guint i = 0; i < samples->len; i++)
+        all_ns += (double)s[i].busy_ns;
     g_array_unref(samples);
-    return apart_ns > 0 ? (beside_ns / apart_ns - 1) * 100 : NAN;
+    return apart_ns > 0 && beside_ns * SLOWDOWN_PART >= all_ns ? (beside_ns / apart_ns - 1) * 100 : NAN;
 }

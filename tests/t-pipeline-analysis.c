@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "profile/export.h"
 #include "profile/report.h"
 #include "tests/pipe-trace.h"
 #include "tests/strict-json.h"
@@ -93,6 +94,27 @@ static void test_bubbles(void)
     }
 }
 
+/* Each op of communication takes its 0.3 ms at most, however early it is posted. */
+static void check_transfers(const struct trace *trace, const struct analysis *a)
+{
+    for (uint32_t r = 0; r < a->n_ranks; r++) {
+        const struct partition *p = &a->partition[r];
+        int64_t most_ns = 0, posted_ns = 0;
+        for (size_t i = 0; i < trace->n_ops; i++) {
+            const struct trace_op *op = &trace->ops[i];
+            const bool own = trace->t.lanes[op->lane].rank == r && op_phase(op->tag.kind) == PHASE_COMM;
+            most_ns += own ? 300000 : 0;
+            posted_ns += own ? op->end_ns - op->start_ns : 0;
+        }
+        g_assert_cmpint(p->comm_ns, <=, most_ns);
+        g_assert_cmpint(p->comm_ns, >, 0);
+        g_assert_cmpint(posted_ns, >, p->comm_ns);
+        g_assert_cmpint(p->exposed_comm_ns, <=, p->comm_ns);
+        g_assert_cmpint(p->compute_ns + p->exposed_comm_ns + p->exposed_copy_ns + p->idle_ns, ==,
+                        p->window_ns);
+    }
+}
+
 static void test_sums(void)
 {
     for (const struct schedule *const *s = schedules; *s; s++) {
@@ -120,6 +142,7 @@ static void test_sums(void)
         g_assert_cmpint(exposed_ns, ==, p->exposed_send_ns);
         g_assert_cmpint(stages_ns, ==, busy_ns);
         g_assert_cmpint(exposed_ns, >, 0);
+        check_transfers(&trace, &a);
         analysis_release(&a);
         trace_release(&trace);
     }
@@ -172,6 +195,80 @@ static void test_exposed_sends(void)
     open(&trace, &a);
     g_assert_cmpint(a.pipeline->ranks[0].exposed_send_ns, ==, 2);
     analysis_release(&a);
+    trace_release(&trace);
+}
+
+static void check_partition(const struct partition *p, int64_t compute, int64_t comm, int64_t exposed,
+                            int64_t idle)
+{
+    g_assert_cmpint(p->compute_ns, ==, compute);
+    g_assert_cmpint(p->comm_ns, ==, comm);
+    g_assert_cmpint(p->exposed_comm_ns, ==, exposed);
+    g_assert_cmpint(p->hidden_comm_ns, ==, comm - exposed);
+    g_assert_cmpint(p->idle_ns, ==, idle);
+    g_assert_cmpint(p->compute_ns + p->exposed_comm_ns + p->exposed_copy_ns + p->idle_ns, ==, p->window_ns);
+}
+
+/* Both ends of the messages are there in [10, 14), [20, 24), [34, 38) and [54, 60); of a last all-reduce from
+ * 72 on, for which rank 1 waits from 62.  Rank 0 computes in [0, 36), [38, 48) and [60, 70), rank 1 in [14,
+ * 54). */
+static void test_waiting_is_idle(void)
+{
+    struct trace trace;
+    struct analysis a;
+    by_hand(&trace, 0);
+    pipe_add(&trace, OP_ALLREDUCE, 1, STAGE_NONE, OP_NONE, 9, 72, 72, 80);
+    pipe_add(&trace, OP_ALLREDUCE, 4, STAGE_NONE, OP_NONE, 9, 62, 62, 80);
+    trace_finish(&trace);
+    open(&trace, &a);
+    check_partition(&a.partition[0], 56, 18 + 8, 2 + 6 + 8, 6 + 2);
+    check_partition(&a.partition[1], 40, 18 + 8, 4 + 6 + 8, 8 + 12);
+    g_assert_cmpuint(a.slowest_rank, ==, 0);
+    g_assert_cmpint(a.phase_ns[PHASE_COMM], ==, 26);
+    g_assert_cmpint(a.transfer_ns, ==, 26);
+    g_assert_cmpint(a.wait_ns, ==, 24 + 16);
+    for (uint32_t r = 0; r < 2; r++)
+        g_assert_cmpint(a.causes[r].ns[CAUSE_LATE_PEER], ==, 0);
+    analysis_release(&a);
+    trace.t.n_stages = 0; /* of no pipeline: as communication, for which a cause is sought */
+    g_assert_true(analyze(&trace, &a, NULL));
+    check_partition(&a.partition[0], 56, 50 + 8, 2 + 12 + 8, 2);
+    g_assert_cmpint(a.causes[0].ns[CAUSE_LATE_PEER], ==, 6);
+    analysis_release(&a);
+    trace.t.n_stages = 2;
+    trace_release(&trace);
+}
+
+/* What of a message's bar is waiting is marked in it, and nowhere else. */
+static void test_waits_in_file(void)
+{
+    static const int64_t wanted[][3] = {
+        {2, 10, 34}, {2, 38, 54}, {5, 2, 10}, {5, 14, 20}}; /* thread, from, to */
+    struct trace trace;
+    g_autoptr(GString) text = g_string_new(NULL);
+    by_hand(&trace, 0);
+    export_chrome(&trace, text);
+    struct strict_json *json = strict_json_parse(text->str);
+    const struct strict_json *events = strict_json_get(json, "traceEvents");
+    unsigned found = 0;
+    int64_t from = -1;
+    for (size_t i = 0; i < strict_json_length(events); i++) {
+        const struct strict_json *e = strict_json_at(events, i), *ts = strict_json_get(e, "ts");
+        const char *phase = strict_json_string_of(e, "ph");
+        const int64_t at = ts ? llround(g_ascii_strtod(ts->text, NULL) * 1000) : 0;
+        if (!strcmp(phase, "B")) {
+            g_assert_cmpstr(strict_json_string_of(e, "name"), ==, "waits");
+            from = at;
+        } else if (!strcmp(phase, "E")) {
+            g_assert_cmpuint(found, <, G_N_ELEMENTS(wanted));
+            g_assert_cmpint(strict_json_integer(e, "tid"), ==, wanted[found][0]);
+            g_assert_cmpint(from, ==, wanted[found][1]);
+            g_assert_cmpint(at, ==, wanted[found][2]);
+            found++;
+        }
+    }
+    g_assert_cmpuint(found, ==, G_N_ELEMENTS(wanted));
+    strict_json_free(json);
     trace_release(&trace);
 }
 
@@ -248,6 +345,8 @@ int main(int argc, char **argv)
     g_test_add_func("/pipeline-analysis/bubbles", test_bubbles);
     g_test_add_func("/pipeline-analysis/sums", test_sums);
     g_test_add_func("/pipeline-analysis/exposed-sends", test_exposed_sends);
+    g_test_add_func("/pipeline-analysis/waiting-is-idle", test_waiting_is_idle);
+    g_test_add_func("/pipeline-analysis/waits-in-file", test_waits_in_file);
     g_test_add_func("/pipeline-analysis/slowest-stage", test_slowest_stage);
     g_test_add_func("/pipeline-analysis/no-pipeline", test_no_pipeline);
     g_test_add_func("/pipeline-analysis/report", test_report);

@@ -5,6 +5,7 @@
 
 #include "tests/check-drawn.h"
 #include "tests/draw-list.h"
+#include "tests/pipe-trace.h"
 #include "tests/scene.h"
 #include "tests/small-trace.h"
 #include "tests/tap.h"
@@ -287,6 +288,27 @@ static void test_rows(void)
         }
         rows_release(&rows);
         fixture_release(&f);
+    }
+}
+
+/* Likewise of pipelines, whose waiting for messages is neither. */
+static void test_pipeline_rows(void)
+{
+    static const char *const names[] = {"1f1b", "gpipe", "interleaved", "zbv"};
+    const uint32_t ranks[] = {0, 1, 2, 3};
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        struct trace trace;
+        struct analysis a;
+        struct step_rows rows;
+        const uint32_t per_rank = i < 2 ? 1 : 2;
+        pipe_simulate(&(struct pipe_case){names[i], "F=1,B=1.2,W=0.9,C=0.3", 4, per_rank, 8, 1, 0}, &trace);
+        g_assert_true(analyze(&trace, &a, NULL));
+        g_assert_true(rows_collect(&rows, &trace, 0, 4, ranks));
+        for (uint32_t r = 0; r < 4; r++)
+            g_assert_cmpint(intervals_length(&rows.rows[r].exposed), ==, a.partition[r].exposed_comm_ns);
+        rows_release(&rows);
+        analysis_release(&a);
+        trace_release(&trace);
     }
 }
 
@@ -586,6 +608,7 @@ int main(int argc, char **argv)
     g_test_add_func("/viz/words", test_words);
     g_test_add_func("/viz/cells", test_cells);
     g_test_add_func("/viz/rows", test_rows);
+    g_test_add_func("/viz/rows/pipeline", test_pipeline_rows);
     g_test_add_func("/viz/gaps", test_gaps);
     g_test_add_func("/viz/timeline/lecture", test_lecture);
     g_test_add_func("/viz/timeline/exposed", test_exposed);

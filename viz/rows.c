@@ -188,13 +188,19 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
     row->comm_end_ns = MAX(row->comm_end_ns, op->end_ns - c->start_ns);
 }
 
+/* When all members of its gang are there. */
+static int64_t together_ns(const struct collector *c, const struct trace_op *op)
+{
+    const uint32_t gang = op->tag.gang;
+    return CLAMP(gang < c->trace->n_ops ? c->gang_start_ns[gang] : op->start_ns, op->start_ns, op->end_ns);
+}
+
 /* A message between stages: its transfer alone, as whoever receives it waits for it from long before.  The
  * channels of a rank are one row, in which what is beside another is cut. */
 static void add_message(const struct collector *c, struct row *row, const struct trace_op *op)
 {
     const struct op_tag *tag = &op->tag;
-    const int64_t together_ns = tag->gang < c->trace->n_ops ? c->gang_start_ns[tag->gang] : op->start_ns;
-    const struct cell cell = {.start_ns = CLAMP(together_ns, op->start_ns, op->end_ns) - c->start_ns,
+    const struct cell cell = {.start_ns = together_ns(c, op) - c->start_ns,
                               .end_ns = op->end_ns - c->start_ns,
                               .first = OP_NONE,
                               .last = c->trace->t.lanes[op->lane].peer,
@@ -247,7 +253,14 @@ static void find_span_steps(struct collector *c)
     }
 }
 
-static struct intervals busy(const struct collector *c, const struct row *row, unsigned cls)
+static int64_t moving_ns(const struct collector *c, const struct trace_span *s)
+{
+    const struct trace_op *op = s->op < c->trace->n_ops ? &c->trace->ops[s->op] : NULL;
+    return op ? CLAMP(together_ns(c, op), s->start_ns, s->end_ns) : s->start_ns;
+}
+
+/* waits: whether what waits for peers is busy. */
+static struct intervals busy(const struct collector *c, const struct row *row, unsigned cls, bool waits)
 {
     struct intervals set = {0};
 
@@ -255,7 +268,7 @@ static struct intervals busy(const struct collector *c, const struct row *row, u
         const struct trace_span *s = &c->trace->spans[i];
         if (s->cls == cls && c->span_step[i] == c->step && s->lane < c->trace->t.n_lanes &&
             c->row_of_lane[s->lane] == row)
-            include(&set, s->start_ns - c->start_ns, s->end_ns - c->start_ns);
+            include(&set, (waits ? s->start_ns : moving_ns(c, s)) - c->start_ns, s->end_ns - c->start_ns);
     }
     return set;
 }
@@ -279,17 +292,15 @@ static struct intervals minus(const struct intervals *a, const struct intervals 
 
 static void find_intervals(const struct collector *c, struct row *row)
 {
-    struct intervals comm = busy(c, row, SPAN_COMM), compute = busy(c, row, SPAN_COMPUTE), cells = {0};
+    struct intervals comm = busy(c, row, SPAN_COMM, true), compute = busy(c, row, SPAN_COMPUTE, true),
+                     moves = busy(c, row, SPAN_COMM, !c->trace->t.n_stages), cells = {0};
 
     for (unsigned i = 0; i < row->comm->len; i++)
         include(&cells, g_array_index(row->comm, struct cell, i).start_ns,
                 g_array_index(row->comm, struct cell, i).end_ns);
-    if (c->trace->t.n_stages) { /* what is exposed of a transfer, not of the waiting for it */
-        intervals_release(&comm);
-        intervals_unite(&comm, &cells);
-    }
-    row->exposed = minus(&comm, &compute);
     row->gaps = minus(&cells, &comm);
+    row->exposed = minus(&moves, &compute); /* in a pipeline as in the analysis, not of waiting */
+    intervals_release(&moves);
     intervals_release(&cells);
     intervals_release(&comm);
     intervals_release(&compute);
