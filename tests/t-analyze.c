@@ -375,7 +375,8 @@ static void test_launch_bound(void)
     g_assert_cmpint(wait_of(&trace, false), ==, -1);
 }
 
-static double slowdown_of(bool simulated, unsigned beside, unsigned apart)
+/* other_ns: what else is computed, apart. */
+static double slowdown_of(bool simulated, unsigned beside, unsigned apart, int64_t other_ns)
 {
     struct trace trace;
     struct analysis a;
@@ -383,9 +384,12 @@ static double slowdown_of(bool simulated, unsigned beside, unsigned apart)
     small_init(&trace, 1, 0);
     trace.n_steps = 1;
     trace.simulated = simulated;
-    trace.n_costs = 2;
-    trace.costs = g_new0(struct cost_key, 2);
+    trace.n_costs = 3;
+    trace.costs = g_new0(struct cost_key, 3);
     trace_add_op(&trace, &comm);
+    struct trace_op other = small_op(OP_FWD, small_lane(0, LANE_COMPUTE, 0), 0, 5000, 5000 + other_ns);
+    other.cost = 2;
+    trace_add_op(&trace, &other);
     for (unsigned key = 0; key < 2; key++) {
         struct trace_op op = small_op(OP_BWD, small_lane(0, LANE_COMPUTE, key), 0, 0, 0);
         op.cost = key;
@@ -416,10 +420,13 @@ static double slowdown_of(bool simulated, unsigned beside, unsigned apart)
 static void test_slowdown(void)
 {
     /* Medians 11 and 22 apart, 22 and 22 beside; 3 of each: (3 * 22 + 3 * 22) / (3 * 11 + 3 * 22) - 1. */
-    g_assert_cmpfloat_with_epsilon(slowdown_of(false, 3, 3), 100. / 3, 1e-9);
-    g_assert_true(isnan(slowdown_of(false, 2, 3)));
-    g_assert_true(isnan(slowdown_of(false, 3, 2)));
-    g_assert_true(isnan(slowdown_of(true, 3, 3)));
+    g_assert_cmpfloat_with_epsilon(slowdown_of(false, 3, 3, 0), 100. / 3, 1e-9);
+    g_assert_true(isnan(slowdown_of(false, 2, 3, 0)));
+    g_assert_true(isnan(slowdown_of(false, 3, 2, 0)));
+    g_assert_true(isnan(slowdown_of(true, 3, 3, 0)));
+    /* 132 beside are a fiftieth of 6600, of which the others are 33 + 66 + 66 + 66. */
+    g_assert_cmpfloat_with_epsilon(slowdown_of(false, 3, 3, 6369), 100. / 3, 1e-9);
+    g_assert_true(isnan(slowdown_of(false, 3, 3, 6370)));
 }
 
 /* Two ranks, 10 and 8 us for 1 MiB, of which rank 1 waits for none. */
