@@ -56,7 +56,7 @@ emulated --option HANG=ncclDevKernel:12 "$PARPROF" "$@" --figure none --timeout 
 [ "$status" = 5 ] && grep -q 'rank [01] waits in op' "$dir/err"
 result $? "a rank that hangs in a collective is named within its time"
 emulated --option HANG=ncclDevKernel:1 "$PARPROF" "$@" --figure none --timeout 3
-[ "$status" = 5 ] && grep -q 'first collective of NCCL does not end within 3 s' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
+[ "$status" = 5 ] && grep -q 'the first all-reduce by NCCL does not end within 3 s' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
 result $? "a first collective that hangs is told"
 emulated --option HANG=zero:1 "$PARPROF" "$@" --figure none --timeout 3
 [ "$status" = 5 ] && grep -q 'a call hangs in' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
