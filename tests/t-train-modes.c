@@ -448,6 +448,36 @@ static void test_data_parallel(void)
     }
 }
 
+/* --- four ranks that each have a GPU, where there are four: channels both ways between neighbours, tied
+ * weights, a norm of all, ranks without samples */
+
+static void test_apart(void)
+{
+    static const struct setup cases[] = {
+        {.model = "gpt2",
+         .schedule = "1f1b",
+         .split = "even",
+         .per_rank = 1,
+         .chunks = 8,
+         .batch = 15,
+         .clip_norm = 0.3},
+        {.model = "mini", .schedule = "dualpipev", .split = "even", .per_rank = 2, .chunks = 8, .batch = 16},
+        {.model = "mini",
+         .schedule = "interleaved",
+         .split = "bytes",
+         .per_rank = 2,
+         .chunks = 4,
+         .batch = 8},
+        {.model = "mini", .gather = GATHER_LOGITS, .batch = 7, .clip_norm = 0.3},
+        {.model = "mlp", .gather = GATHER_LOSS, .batch = 5}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct setup s = cases[i];
+        s.ranks = 4;
+        s.dtype = DTYPE_F32;
+        check(&s);
+    }
+}
+
 /* --- without a flush */
 
 struct sequence {
@@ -574,6 +604,7 @@ int main(int argc, char **argv)
     g_test_add_func("/train-modes/chained", test_chained);
     g_test_add_func("/train-modes/pipedream", test_pipedream);
     g_test_add_func("/train-modes/data-parallel", test_data_parallel);
+    g_test_add_func("/train-modes/apart", test_apart);
     g_test_add_func("/train-modes/orders", test_orders);
     g_test_add_func("/train-modes/pairs", test_pairs);
     g_test_add_func("/train-modes/all", test_all);
