@@ -40,10 +40,11 @@ bool comm_p2p_check(struct comm_p2p *, GError **);
 void comm_p2p_abort(struct comm_p2p *);
 void comm_p2p_close(struct comm_p2p *); /* NULL is legal; the streams have come to rest */
 
-/* nccl*.c: REDUCE, SCATTER, GATHER, ALLGATHER and ALLREDUCE, which own copies know as hops only; and, where each rank has
- * a GPU of its own, BROADCAST and SEND with RECV that are no hop of anything.  Ranks whose lanes meet in a gang have a
- * communicator for these lanes: a channel of a pipeline one of its own, on which both ends' operations come in one order,
- * the plan's.  A group of calls a member, so that it is one kernel, of one operation. */
+/* nccl*.c: REDUCE, SCATTER, GATHER, ALLGATHER and ALLREDUCE, which own copies know as hops only; and, where
+ * each rank has a GPU of its own, BROADCAST and SEND with RECV that are no hop of anything.  Ranks whose
+ * lanes meet in a gang have a communicator for these lanes: a channel of a pipeline one of its own, on which
+ * both ends' operations come in one order, the plan's.  A group of calls a member, so that it is one kernel,
+ * of one operation. */
 struct comm_nccl;
 char *comm_nccl_version(GError **); /* "2.28.9", of the library that is there; g_free; needs no driver */
 /* By gang: whether it is NCCL's, with ranks on these devices; g_free. */
@@ -56,9 +57,9 @@ struct comm_nccl *comm_nccl_open(const struct comm_gpu_spec *, GError **);
 bool comm_nccl_has(const struct comm_nccl *, uint32_t gang);
 /* As comm_p2p_gang. */
 bool comm_nccl_gang(struct comm_nccl *, uint32_t op, void *const *mem, GError **);
-/* Before the first step: one gang of every size that each communicator will see, then, of each kind, the largest with
- * known numbers, compared.  What NCCL connects and loads for these it does here.  mem: of the plan's accesses, what they
- * hold is lost. */
+/* Before the first step: one gang of every size that each communicator will see, then, of each kind, the
+ * largest with known numbers, compared.  What NCCL connects and loads for these it does here.  mem: of the
+ * plan's accesses, what they hold is lost. */
 bool comm_nccl_check(struct comm_nccl *, void *const *mem, GError **);
 /* False: a communicator has failed.  From the walker's thread. */
 bool comm_nccl_poll(struct comm_nccl *, GError **);
