@@ -150,10 +150,8 @@ static bool has_whole(const struct job *job)
 static unsigned best_algo(const struct job *job, const struct options *o)
 {
     const struct cluster *c = job->cluster;
-    /* NCCL joins all ranks at once: pipelines and DataParallel, whose gangs are of some, take our own copies.
-     */
     bool whole = job->engine->devices
-                     ? has_whole(job) && job->mode->has_buckets
+                     ? has_whole(job)
                      : prices_want_whole(o) || (c && c->net_cards > 1 && job->shape.ranks > c->devices);
     return whole ? ALLREDUCE_WHOLE : ALLREDUCE_RING;
 }

@@ -15,7 +15,7 @@
 #include "profile/trace.h"
 
 /* Both sides are built together; another one's module is refused. */
-#define CUDA_MODULE_ABI    2
+#define CUDA_MODULE_ABI    3
 #define CUDA_MODULE_SYMBOL "parprof_cuda"
 
 struct cuda_host {

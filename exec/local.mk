@@ -4,8 +4,9 @@ libparprof_a_SOURCES += %D%/arena.h %D%/backend-cpu.h %D%/backend.h %D%/comm.h %
 	%D%/layer-block.c %D%/layer-dense.c %D%/layer-embedding.c %D%/layers.c %D%/text.c %D%/walk.c %D%/words.c %D%/workers.c
 # The module that knows CUDA, opened when a GPU is asked for.  Its C files are of the rooms exec and profile, its kernels of
 # the room kernels.
-CUDA_MODULE_SOURCES = %D%/cuda/nccl-clique.h %D%/cuda/comm.h %D%/cuda/module.h %D%/cuda/nvml.h %D%/cuda/peer.h %D%/cuda/run.h \
-	%D%/cuda/sm-split.h %D%/cuda/times.h %D%/cuda/backend.c %D%/cuda/nccl-clique.c %D%/cuda/examine.c \
+CUDA_MODULE_SOURCES = %D%/cuda/nccl-clique.h %D%/cuda/nccl-gang.h %D%/cuda/comm.h %D%/cuda/module.h %D%/cuda/nvml.h %D%/cuda/peer.h %D%/cuda/run.h \
+	%D%/cuda/sm-split.h %D%/cuda/times.h %D%/cuda/backend.c %D%/cuda/nccl-check.c %D%/cuda/nccl-clique.c \
+	%D%/cuda/nccl-gang.c %D%/cuda/examine.c \
 	%D%/cuda/facts.c %D%/cuda/guard.c %D%/cuda/host.c %D%/cuda/issue.c %D%/cuda/lanes.c %D%/cuda/memory.c %D%/cuda/module.c \
 	%D%/cuda/nccl.c %D%/cuda/nvml.c %D%/cuda/p2p.c %D%/cuda/peer.c %D%/cuda/probe.c %D%/cuda/records.c \
 	%D%/cuda/sm-split.c %D%/cuda/times.c %D%/cuda/watch.c

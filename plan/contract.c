@@ -164,16 +164,33 @@ static enum part part_of(const struct contract *c, const struct value *v)
     return v->offset >= tokens ? PART_TARGETS : v->offset + v->bytes <= tokens ? PART_TOKENS : PART_NONE;
 }
 
-/* What a RECV writes into an input was tokens or targets where it came from. */
-static bool receives_input(const struct contract *c, uint32_t op, uint32_t i)
+/* The piece that comes into access i of a RECV, or of a SCATTER behind its first member, and who sends it. */
+struct piece {
+    uint32_t op, i;
+};
+
+static struct piece source_of(const struct contract *c, uint32_t op, uint32_t i)
 {
     const struct plan *plan = c->plan;
     const struct gang *gang = &plan->gangs[plan->ops[op].tag.gang];
     const uint32_t *members = &plan->gang_ops[gang->first];
+    uint32_t member = 0;
+    if (plan->ops[op].tag.kind == OP_RECV)
+        return (struct piece){gang->n == 2 ? members[members[0] == op] : op, i};
+    while (members[member] != op)
+        member++;
+    return (struct piece){members[0], (MAX(member, 1) - 1) * n_accesses(plan, op) + i};
+}
+
+/* What is received into an input was tokens or targets where it came from. */
+static bool receives_input(const struct contract *c, uint32_t op, uint32_t i)
+{
+    const struct plan *plan = c->plan;
     const enum part part = part_of(c, value_of(plan, op, i));
-    const uint32_t from = gang->n == 2 ? members[members[0] == op] : op;
-    if (part != PART_NONE && plan->ops[from].tag.kind == OP_SEND && i < n_accesses(plan, from) &&
-        part_of(c, value_of(plan, from, i)) == part)
+    const struct piece from = source_of(c, op, i);
+    if (part != PART_NONE && from.op != op && from.i < n_accesses(plan, from.op) &&
+        access_of(plan, from.op, from.i)->mode == ACCESS_READ &&
+        part_of(c, value_of(plan, from.op, from.i)) == part)
         return true;
     return seal_refuse(plan, op, c->error, "receives into value %u, an input, what is no piece of another",
                        access_of(plan, op, i)->value);
@@ -341,7 +358,21 @@ static bool check_sum(const struct contract *c, uint32_t op)
     return true;
 }
 
-/* Of the other hops sealing checks all there is to check. */
+/* Of pieces that are moved sealing checks all else that there is to check. */
+static bool check_pieces(const struct contract *c, uint32_t op)
+{
+    const unsigned kind = c->plan->ops[op].tag.kind;
+    for (uint32_t i = 0; i < n_accesses(c->plan, op); i++) {
+        const struct value *v = value_of(c->plan, op, i);
+        if (v->offset % (v->cls == VALUE_INPUT ? sizeof(int32_t) : c->elem_bytes))
+            return seal_refuse(c->plan, op, c->error, "accesses a part of an element");
+        if ((kind == OP_RECV || kind == OP_SCATTER) && v->cls == VALUE_INPUT &&
+            access_of(c->plan, op, i)->mode & ACCESS_WRITE && !receives_input(c, op, i))
+            return false;
+    }
+    return true;
+}
+
 static bool check_hop(const struct contract *c, uint32_t op)
 {
     const unsigned kind = c->plan->ops[op].tag.kind;
@@ -352,15 +383,19 @@ static bool check_hop(const struct contract *c, uint32_t op)
     for (uint32_t i = exchange; adds && i < n_accesses(c->plan, op); i++)
         if (!takes_same(c, op, i, ACCESS_UPDATE, i))
             return false;
-    for (uint32_t i = 0; i < n_accesses(c->plan, op); i++) {
-        const struct value *v = value_of(c->plan, op, i);
-        if (v->offset % (v->cls == VALUE_INPUT ? sizeof(int32_t) : c->elem_bytes))
-            return seal_refuse(c->plan, op, c->error, "accesses a part of an element");
-        if (kind == OP_RECV && v->cls == VALUE_INPUT && !receives_input(c, op, i))
-            return false;
-    }
+    if (!check_pieces(c, op))
+        return false;
     return !exchange ||
            (takes(c, op, 0, ACCESS_READ, 0, 1) && takes(c, op, 1, adds ? ACCESS_UPDATE : ACCESS_WRITE, 0, 1));
+}
+
+/* Sums that are not lowered. */
+static bool check_reduction(const struct contract *c, uint32_t op)
+{
+    for (uint32_t i = 0; i < n_accesses(c->plan, op); i++)
+        if (!takes_same(c, op, i, access_of(c->plan, op, i)->mode, i))
+            return false;
+    return true;
 }
 
 struct range {
@@ -437,6 +472,12 @@ static bool check_op(const struct contract *c, uint32_t op)
                                                        [OP_OPTIM] = check_optim,
                                                        [OP_LAUNCH] = check_launch,
                                                        [OP_SUM] = check_sum,
+                                                       [OP_ALLREDUCE] = check_reduction,
+                                                       [OP_REDUCE] = check_reduction,
+                                                       [OP_BROADCAST] = check_pieces,
+                                                       [OP_SCATTER] = check_pieces,
+                                                       [OP_GATHER] = check_pieces,
+                                                       [OP_ALLGATHER] = check_pieces,
                                                        [OP_EXCHANGE] = check_hop,
                                                        [OP_EXCHANGE_ADD] = check_hop,
                                                        [OP_SEND] = check_hop,
@@ -450,7 +491,7 @@ static bool check_op(const struct contract *c, uint32_t op)
         return seal_refuse(plan, op, c->error, "micro-batch %u, but there are %u", tag->micro, plan->n_micro);
     if (all && !model_fits(c->model, plan_batch(plan)))
         return seal_refuse(plan, op, c->error, "is of %u samples, too many", plan_batch(plan));
-    const bool fills = tag->kind == OP_INPUT || tag->kind == OP_RECV;
+    const bool fills = tag->kind == OP_INPUT || tag->kind == OP_RECV || tag->kind == OP_SCATTER;
     for (uint32_t i = 0; i < n_accesses(plan, op) && !fills; i++)
         if (value_of(plan, op, i)->cls == VALUE_INPUT && access_of(plan, op, i)->mode & ACCESS_WRITE)
             return seal_refuse(plan, op, c->error, "writes value %u, which is for inputs",

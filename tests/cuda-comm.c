@@ -65,25 +65,39 @@ static float *bucket(const struct rig *r, uint32_t rank)
     return (float *)(r->arena[rank] + r->plan.place[bucket_of(r, rank)]);
 }
 
-static void open_rig(struct rig *r, uint8_t kind, uint8_t algo, uint32_t ranks, uint32_t elems)
+static void fill_rig(struct rig *r)
+{
+    g_autofree float *host = g_new(float, r->elems);
+    for (uint32_t i = 0; i < r->plan.t.n_ranks; i++) {
+        must(cudaSetDevice((int)r->device[i]));
+        for (uint32_t j = 0; j < r->elems; j++)
+            host[j] = element(i, j);
+        must(cudaMemcpyAsync(bucket(r, i), host, r->elems * sizeof *host, cudaMemcpyHostToDevice, r->raw[i]));
+        must(cudaStreamSynchronize(r->raw[i]));
+    }
+}
+
+/* Of a plan that is there. */
+static void place_rig(struct rig *r)
 {
     uint32_t gpus = cuda_devices();
-    *r = (struct rig){.elems = elems, .model = tiny_model(DTYPE_F32)};
-    collective_plan(&r->plan, r->model, kind, algo, ranks, elems);
-    g_autofree float *host = g_new(float, elems);
-    for (uint32_t i = 0; i < ranks; i++) {
+    for (uint32_t i = 0; i < r->plan.t.n_ranks; i++) {
         r->device[i] = i % gpus;
         must(cudaSetDevice((int)r->device[i]));
         must(cudaStreamCreateWithFlags(&r->raw[i], cudaStreamNonBlocking));
         must(k_cuda_open(r->raw[i], 0, &r->streams[i * LANES + COMM_LANE]));
         must(cudaMalloc((void **)&r->arena[i], r->plan.arena_bytes[i]));
-        for (uint32_t j = 0; j < elems; j++)
-            host[j] = element(i, j);
-        must(cudaMemcpyAsync(bucket(r, i), host, elems * sizeof *host, cudaMemcpyHostToDevice, r->raw[i]));
-        must(cudaStreamSynchronize(r->raw[i]));
     }
     r->spec = (struct comm_gpu_spec){
         .plan = &r->plan, .streams = r->streams, .device = r->device, .stop = &r->stop};
+    fill_rig(r);
+}
+
+static void open_rig(struct rig *r, uint8_t kind, uint8_t algo, uint32_t ranks, uint32_t elems)
+{
+    *r = (struct rig){.elems = elems, .model = tiny_model(DTYPE_F32)};
+    collective_plan(&r->plan, r->model, kind, algo, ranks, elems);
+    place_rig(r);
 }
 
 static void close_rig(struct rig *r)
@@ -202,7 +216,22 @@ static void case_sums(uint32_t ranks)
         for (unsigned i = 0; i < G_N_ELEMENTS(elems); i++)
             try_algorithm(OP_ALLREDUCE, algo, ranks, elems[i], i == 1);
     try_algorithm(OP_BROADCAST, ALLREDUCE_TREE, ranks, 1003, false);
-    try_algorithm(OP_BROADCAST, ALLREDUCE_WHOLE, ranks, 1003, true);
+    if (ranks > cuda_devices()) /* else it is NCCL's */
+        try_algorithm(OP_BROADCAST, ALLREDUCE_WHOLE, ranks, 1003, true);
+}
+
+/* What is checked is not what it was. */
+static void open_nccl(struct rig *r)
+{
+    GError *error = NULL;
+    g_autofree void **mem = g_new(void *, r->plan.n_accesses);
+    for (uint32_t i = 0; i < r->plan.n_accesses; i++)
+        mem[i] = address(r, i);
+    r->nccl = comm_nccl_open(&r->spec, &error);
+    g_assert_no_error(error);
+    comm_nccl_check(r->nccl, mem, &error);
+    g_assert_no_error(error);
+    fill_rig(r);
 }
 
 static void case_nccl(uint32_t ranks)
@@ -214,10 +243,7 @@ static void case_nccl(uint32_t ranks)
         open_rig(&r, kinds[i], ALLREDUCE_WHOLE, ranks, 1003);
         for (uint32_t j = 0; j < r.plan.n_ops; j++)
             r.plan.ops[j].tag.bucket = 7;
-        r.nccl = comm_nccl_open(&r.spec, &error);
-        g_assert_no_error(error);
-        comm_nccl_check(r.nccl, &error);
-        g_assert_no_error(error);
+        open_nccl(&r);
         run_rig(&r);
         g_assert_true(comm_nccl_poll(r.nccl, &error));
         check_rig(&r, kinds[i] == OP_ALLREDUCE);
@@ -228,6 +254,89 @@ static void case_nccl(uint32_t ranks)
         for (uint32_t j = 0; j < trace.n_facts; j++)
             g_print("%s = %s\n", trace.facts[j].key, trace.facts[j].value);
         trace_release(&trace);
+        close_rig(&r);
+    }
+}
+
+/* --- in pieces */
+
+enum { PIECE = 5 };
+
+/* The pieces' views of a rank's bucket, one behind the other or with as much between them. */
+static uint32_t add_pieces(struct plan *plan, uint32_t rank, uint32_t ranks, bool apart)
+{
+    const uint64_t bytes = PIECE * sizeof(float), stride = apart ? 2 * bytes : bytes;
+    const uint32_t bucket = plan_add_value(plan, &(struct value){.bytes = ranks * stride,
+                                                                 .rank = rank,
+                                                                 .cls = VALUE_BUCKET,
+                                                                 .flags = VALUE_LIVE_IN | VALUE_LIVE_OUT});
+    for (uint32_t i = 0; i < ranks; i++)
+        plan_add_view(plan, bucket, i * stride, bytes);
+    return bucket + 1;
+}
+
+static void add_part(struct plan *plan, uint32_t rank, uint8_t kind, uint32_t gang, uint32_t pieces)
+{
+    const uint32_t ranks = plan->t.n_ranks;
+    const bool shares = kind == OP_SCATTER || kind == OP_GATHER, root = rank == 0;
+    const uint32_t n = kind == OP_REDUCE ? ranks : shares && root ? ranks - 1 : 1;
+    add_op(plan, rank * LANES + COMM_LANE, kind, gang, n * PIECE * sizeof(float));
+    for (uint32_t i = 0; i < ranks; i++)
+        if (kind == OP_REDUCE)
+            plan_access(plan, pieces + i, root ? ACCESS_UPDATE : ACCESS_READ);
+        else if (kind == OP_ALLGATHER)
+            plan_access(plan, pieces + i, i == rank ? ACCESS_READ : ACCESS_WRITE);
+        else if (root ? i > 0 : i == rank)
+            plan_access(plan, pieces + i, (kind == OP_SCATTER) == root ? ACCESS_READ : ACCESS_WRITE);
+}
+
+/* Rank 0's pieces are scattered, given to all by all, added up on rank 0, and gathered there again, but its
+ * own. */
+static void pieces_plan(struct plan *plan, const struct model *model, uint32_t ranks, bool apart)
+{
+    static const uint8_t kinds[] = {OP_SCATTER, OP_ALLGATHER, OP_REDUCE, OP_GATHER};
+    begin_plan(plan, model, ranks);
+    for (unsigned k = 0; k < G_N_ELEMENTS(kinds); k++)
+        plan_add_gang(plan, 0);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        const uint32_t pieces = add_pieces(plan, rank, ranks, apart);
+        for (unsigned k = 0; k < G_N_ELEMENTS(kinds); k++)
+            add_part(plan, rank, kinds[k], k, pieces);
+    }
+    end_plan(plan);
+}
+
+/* Of rank 0's first piece as many times what it was as there are ranks, a step; all else as it was on rank 0.
+ */
+static void check_pieces(struct rig *r, bool apart)
+{
+    const uint32_t ranks = r->plan.t.n_ranks, stride = apart ? 2 * PIECE : PIECE;
+    g_autofree float *host = g_new(float, r->elems);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        must(cudaSetDevice((int)r->device[rank]));
+        must(cudaMemcpyAsync(host, bucket(r, rank), r->elems * sizeof *host, cudaMemcpyDeviceToHost,
+                             r->raw[rank]));
+        must(cudaStreamSynchronize(r->raw[rank]));
+        for (uint32_t j = 0; j < r->elems; j++) {
+            const bool piece = j % stride < PIECE;
+            float want = element(piece ? 0 : rank, j);
+            for (uint32_t step = rank > 0; step < STEPS && j < PIECE; step++)
+                want *= (float)ranks;
+            if (host[j] != want)
+                g_error("rank %u of %u: element %u is %g instead of %g", rank, ranks, j, host[j], want);
+        }
+    }
+}
+
+static void case_pieces(uint32_t ranks)
+{
+    for (unsigned apart = 0; apart < 2; apart++) {
+        struct rig r = {.elems = ranks * (apart + 1) * PIECE, .model = tiny_model(DTYPE_F32)};
+        pieces_plan(&r.plan, r.model, ranks, apart);
+        place_rig(&r);
+        open_nccl(&r);
+        run_rig(&r);
+        check_pieces(&r, apart);
         close_rig(&r);
     }
 }
@@ -261,8 +370,7 @@ static void case_nccl_abort(uint32_t ranks)
     GError *error = NULL;
     struct rig r;
     open_rig(&r, OP_ALLREDUCE, ALLREDUCE_WHOLE, ranks, 30);
-    r.nccl = comm_nccl_open(&r.spec, &error);
-    g_assert_no_error(error);
+    open_nccl(&r);
     for (uint32_t i = 0; i + 1 < r.plan.n_ops; i++) {
         must(cudaSetDevice((int)r.device[i]));
         g_assert_true(run_op(&r, r.plan.order[i], &error));
@@ -312,9 +420,13 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(uint32_t ranks);
-    } cases[] = {{"sums", case_sums},       {"nccl", case_nccl},
-                 {"abort", case_abort},     {"nccl-abort", case_nccl_abort},
-                 {"refused", case_refused}, {"fails", case_fails}};
+    } cases[] = {{"sums", case_sums},
+                 {"nccl", case_nccl},
+                 {"pieces", case_pieces},
+                 {"abort", case_abort},
+                 {"nccl-abort", case_nccl_abort},
+                 {"refused", case_refused},
+                 {"fails", case_fails}};
     GError *error = NULL;
     if (!cuda_probe(&error)) {
         g_print("%s\n", error->message);

@@ -50,6 +50,9 @@ passes "NCCL over 3 GPUs" --gpus 4 -- nccl 3
 grep -q '^nccl estimate ns of bucket 7 = [0-9]*$' "$dir/out"
 result $? "NCCL's estimate is a fact of the bucket"
 passes "NCCL over one GPU" --gpus 1 -- nccl 1
+for ranks in 2 3; do
+    passes "pieces by NCCL over $ranks GPUs" --gpus 3 --seed $ranks -- pieces $ranks
+done
 passes "a gang whose last member never comes is woken by an abort" --gpus 2 -- abort 3
 passes "an abort drops what waits in NCCL" --gpus 3 -- nccl-abort 3
 fails 0 'with NCCL 3 ranks need 3 GPUs; 2 visible.*--ranks 2.*--allreduce ring' "NCCL refuses ranks that share a GPU" \

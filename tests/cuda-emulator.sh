@@ -23,6 +23,8 @@ for seed in 1 2 3; do
     says 0 '' collectives --gpus 3 --seed $seed
 done
 says 0 '' rendezvous --gpus 3
+says 0 '' in_order --gpus 3
+says 0 '' crossed --gpus 3
 says 0 '' duplicate
 says 0 '' aborted --gpus 3
 says 0 '' records
@@ -34,6 +36,10 @@ says 86 'no workspace' no_workspace --option NO_LEAKS=1
 says 86 'race\|unordered\|conflict' shared_workspace --option NO_LEAKS=1
 says 86 'leak.*cuBLAS' leaked_handle
 says 86 'rank 1 issues AllReduce of 9' uneven --gpus 3
+says 86 'rank 1 issues SendRecv of 9' unequal --gpus 3
+says 86 'race: .*SendRecv' unordered --gpus 3
+says 86 'the first SendRecv .* while .*SendRecv.* is pending' unconnected --gpus 3
+says 86 'wait on device 0 take 160 multiprocessors, of 132' crowded
 says 86 'collective' pending_allocation --gpus 3 --option NO_LEAKS=1
 says 86 'pushed and not popped' unbalanced
 done_testing

@@ -94,4 +94,15 @@ for gpus in 2 1; do
         done
     done <calls
 done
+
+# What only pipelines and DataParallel ask of NCCL: the first call, which is a trial, and one of a step.
+set -- --backend cuda --model mini --layers 1 --d-model 8 --heads 2 --ff 16 --vocab 20 --seq-len 4 --batch 5 --ranks 2 \
+    --warmup 1 --steps 2 --figure none --report r.json --timeout 20
+for call in ncclSend:1 ncclSend:12 ncclRecv:1 ncclRecv:12; do
+    try 2 "${call%:*}" "${call#*:}" --mode pipeline --chunks 2 "$@"
+done
+for call in ncclReduce:1 ncclReduce:150 ncclBroadcast:1 ncclBroadcast:150; do
+    try 2 "${call%:*}" "${call#*:}" --mode dp "$@"
+done
+try 2 ncclAllGather 5 --mode pipeline --chunks 2 --clip-grad-norm 1 "$@"
 done_testing

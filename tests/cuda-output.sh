@@ -56,7 +56,7 @@ emulated --option HANG=ncclDevKernel:12 "$PARPROF" "$@" --figure none --timeout 
 [ "$status" = 5 ] && grep -q 'rank [01] waits in op' "$dir/err"
 result $? "a rank that hangs in a collective is named within its time"
 emulated --option HANG=ncclDevKernel:1 "$PARPROF" "$@" --figure none --timeout 3
-[ "$status" = 5 ] && grep -q 'first collective of NCCL does not end within 3 s' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
+[ "$status" = 5 ] && grep -q 'the first all-reduce by NCCL does not end within 3 s' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
 result $? "a first collective that hangs is told"
 emulated --option HANG=zero:1 "$PARPROF" "$@" --figure none --timeout 3
 [ "$status" = 5 ] && grep -q 'a call hangs in' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
@@ -71,4 +71,18 @@ emulated --option HANG=ncclDevKernel:90 "$PARPROF" "$@" --figure none --timeout 
 [ "$status" = 5 ] && grep -q 'rank 0 waits in op .*all-reduce.*rank 1 waits in op .*all-reduce' "$dir/err" &&
     ! grep -q pack "$dir/err" && grep -q 'partial: [1-5] of 6 steps' "$dir/out"
 result $? "steps that were over before a hang are reported, and nothing else is said to hang"
+
+# NCCL between the stages of a pipeline.
+set -- --backend cuda --mode pipeline --chunks 4 --model mini --layers 1 --d-model 8 --heads 2 --ff 16 --vocab 20 --seq-len 4 \
+    --batch 8 --ranks 2 --warmup 1 --steps 2
+emulated "$PARPROF" "$@" --figure none --report r.json --trace t.json
+[ "$status" = 0 ] && [ ! -s "$dir/err" ] && grep -q '"link": "NCCL"' r.json && grep -q '"records of no operation": "0"' r.json &&
+    [ "$(grep -o '_Z22ncclDevKernel_SendRecv' t.json | wc -l)" = 32 ] # 4 micro-batches there and back, both ends, twice
+result $? "each message of a pipeline is a kernel of NCCL at both ends, of its operation"
+emulated --option HANG=ncclDevKernel_SendRecv:1 "$PARPROF" "$@" --figure none --timeout 1
+[ "$status" = 5 ] && grep -q 'the first send by NCCL does not end within 1 s' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
+result $? "a first message that hangs is told"
+emulated --option HANG=ncclDevKernel_SendRecv:20 "$PARPROF" "$@" --figure none --timeout 1
+[ "$status" = 5 ] && grep -q 'rank 0 waits in op .*(\(send\|recv\).*rank 1 waits in op .*(\(send\|recv\)' "$dir/err"
+result $? "a message that hangs is named at both ends"
 done_testing

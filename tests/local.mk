@@ -132,7 +132,8 @@ check_PROGRAMS += %D%/cuda-train
 EXTRA_DIST += %D%/cuda-comm.c
 if HAVE_CUDA
 check_PROGRAMS += %D%/cuda-comm
-%C%_cuda_comm_SOURCES = %D%/cuda-comm.c exec/cuda/nccl.c exec/cuda/nccl-clique.c exec/cuda/p2p.c exec/cuda/probe.c exec/cuda/peer.c
+%C%_cuda_comm_SOURCES = %D%/cuda-comm.c exec/cuda/nccl.c exec/cuda/nccl-check.c exec/cuda/nccl-clique.c \
+	exec/cuda/nccl-gang.c exec/cuda/p2p.c exec/cuda/probe.c exec/cuda/peer.c
 %C%_cuda_comm_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 %C%_cuda_comm_LDFLAGS = $(AM_LDFLAGS) $(CUDA_RUNPATH)
 EXTRA_%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNEL_OBJECTS) $(CUDA_BUILT_LIBS)

@@ -422,25 +422,50 @@ static void test_written(void)
 }
 
 /* A rank's tokens are tokens that rank 0 was given, its targets are targets. */
-static void test_broken_pieces(void)
+static void break_pieces(uint8_t algo)
 {
     struct model *model = tiny(DTYPE_F64);
     struct plan plan;
     GError *error = NULL;
-    const struct shape shape = {
-        .model = model, .ranks = 2, .batch = 4, .algo = ALLREDUCE_RING, .gather = GATHER_LOSS};
+    const struct shape shape = {.model = model, .ranks = 2, .batch = 4, .algo = algo, .gather = GATHER_LOSS};
     make(&shape, &plan);
     g_assert_true(plan_check_run(&plan, model, &error));
     g_assert_no_error(error);
-    uint32_t send = 0;
-    while (plan.ops[send].tag.kind != OP_SEND || plan.ops[send].tag.collective != COLLECTIVE_SCATTER)
-        send++;
-    struct access *pieces = &plan.accesses[plan.ops[send].first_access];
+    uint32_t sender = 0; /* of the tokens and targets: the first to scatter anything */
+    while (plan.ops[sender].tag.kind != OP_SCATTER &&
+           (plan.ops[sender].tag.kind != OP_SEND || plan.ops[sender].tag.collective != COLLECTIVE_SCATTER))
+        sender++;
+    struct access *pieces = &plan.accesses[plan.ops[sender].first_access];
     const struct access tokens = pieces[0];
     pieces[0] = pieces[1];
     pieces[1] = tokens;
     g_assert_false(plan_check_run(&plan, model, &error));
     g_assert_error(error, PLAN_ERROR, PLAN_ERROR_INVALID);
+    g_assert_nonnull(strstr(error->message, "an input, what is no piece of another"));
+    g_clear_error(&error);
+    plan_release(&plan);
+    model_free(model);
+}
+
+static void test_broken_pieces(void)
+{
+    break_pieces(ALLREDUCE_RING);
+    break_pieces(ALLREDUCE_WHOLE);
+}
+
+/* What only NCCL runs whole. */
+static void test_whole_on_cores(void)
+{
+    struct model *model = tiny(DTYPE_F64);
+    struct plan plan;
+    GError *error = NULL;
+    double loss[2];
+    const struct shape shape = {.model = model, .ranks = 2, .batch = 4, .algo = ALLREDUCE_WHOLE};
+    make(&shape, &plan);
+    plan_place(&plan);
+    run_both(&plan, model, loss, &error);
+    g_assert_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED);
+    g_assert_nonnull(strstr(error->message, "lower it to hops"));
     g_clear_error(&error);
     plan_release(&plan);
     model_free(model);
@@ -458,5 +483,6 @@ int main(int argc, char **argv)
     g_test_add_func("/dp/memory", test_memory);
     g_test_add_func("/dp/written", test_written);
     g_test_add_func("/dp/broken-pieces", test_broken_pieces);
+    g_test_add_func("/dp/whole-on-cores", test_whole_on_cores);
     return g_test_run();
 }

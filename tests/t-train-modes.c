@@ -114,6 +114,19 @@ static const struct engine *engine_of(const struct plan *plan)
     return gpus && strcmp(plan->t.mode, mode_single.name) ? &cuda_engine : &cpu_engine;
 }
 
+/* NCCL wherever each rank has a GPU: the caption says who moved what. */
+static void check_way(const struct plan *plan, const struct trace *trace)
+{
+    bool apart = false;
+    for (uint32_t g = 0; g < plan->n_gangs; g++)
+        apart = apart || plan->gangs[g].n > 1;
+    const char *way = NULL;
+    for (uint32_t i = 0; i < trace->n_labels; i++)
+        way = strcmp(trace->labels[i].key, "link") ? way : trace->labels[i].value;
+    if (engine_of(plan) == &cuda_engine && apart)
+        g_assert_cmpint(!strcmp(way, "NCCL"), ==, plan->t.n_ranks <= gpus);
+}
+
 static void run(const struct setup *s, const struct mode *mode, const struct shape *shape, uint32_t steps,
                 struct result *r)
 {
@@ -140,6 +153,7 @@ static void run(const struct setup *s, const struct mode *mode, const struct sha
     g_assert_no_error(error);
     engine_of(&r->plan)->run(&run, &trace, &error);
     g_assert_no_error(error);
+    check_way(&r->plan, &trace);
     memcpy(r->loss, trace.loss, MIN(steps, STEPS) * sizeof *r->loss);
     trace_release(&trace);
 }
@@ -150,7 +164,7 @@ static struct shape shape_of(const struct setup *s, const struct model *model)
                           .ranks = s->ranks,
                           .devices = gpus,
                           .batch = s->batch,
-                          .algo = ALLREDUCE_RING,
+                          .algo = s->ranks <= gpus ? ALLREDUCE_WHOLE : ALLREDUCE_RING,
                           .optimizer = s->optimizer,
                           .clip = s->clip_norm > 0,
                           .schedule = s->schedule ? schedule_find(s->schedule) : NULL,
@@ -434,6 +448,36 @@ static void test_data_parallel(void)
     }
 }
 
+/* --- four ranks that each have a GPU, where there are four: channels both ways between neighbours, tied
+ * weights, a norm of all, ranks without samples */
+
+static void test_apart(void)
+{
+    static const struct setup cases[] = {
+        {.model = "gpt2",
+         .schedule = "1f1b",
+         .split = "even",
+         .per_rank = 1,
+         .chunks = 8,
+         .batch = 15,
+         .clip_norm = 0.3},
+        {.model = "mini", .schedule = "dualpipev", .split = "even", .per_rank = 2, .chunks = 8, .batch = 16},
+        {.model = "mini",
+         .schedule = "interleaved",
+         .split = "bytes",
+         .per_rank = 2,
+         .chunks = 4,
+         .batch = 8},
+        {.model = "mini", .gather = GATHER_LOGITS, .batch = 7, .clip_norm = 0.3},
+        {.model = "mlp", .gather = GATHER_LOSS, .batch = 5}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct setup s = cases[i];
+        s.ranks = 4;
+        s.dtype = DTYPE_F32;
+        check(&s);
+    }
+}
+
 /* --- without a flush */
 
 struct sequence {
@@ -560,6 +604,7 @@ int main(int argc, char **argv)
     g_test_add_func("/train-modes/chained", test_chained);
     g_test_add_func("/train-modes/pipedream", test_pipedream);
     g_test_add_func("/train-modes/data-parallel", test_data_parallel);
+    g_test_add_func("/train-modes/apart", test_apart);
     g_test_add_func("/train-modes/orders", test_orders);
     g_test_add_func("/train-modes/pairs", test_pairs);
     g_test_add_func("/train-modes/all", test_all);

@@ -3,6 +3,8 @@
 
 #include "exec/cuda/run.h"
 
+#define CONNECTIONS 8 /* of a context, unless CUDA_DEVICE_MAX_CONNECTIONS says otherwise */
+
 bool cuda_ok(const struct cuda *c, int status, const char *call, uint32_t rank, GError **error)
 {
     return status == 0 || cuda_fail(error, call, status, rank, c->ranks[rank].device);
@@ -51,7 +53,7 @@ bool cuda_check(const struct plan *plan, GError **error)
     g_autofree uint32_t *device = g_new(uint32_t, plan->t.n_ranks);
     for (uint32_t i = 0; i < plan->t.n_ranks; i++)
         device[i] = cuda_device_of(plan, i);
-    return !comm_nccl_wanted(plan) || comm_nccl_allows(device, plan->t.n_ranks, error);
+    return !comm_nccl_wanted(plan, device) || comm_nccl_allows(device, plan->t.n_ranks, error);
 }
 
 /* --- open and close */
@@ -70,13 +72,16 @@ static void place_ranks(struct cuda *c)
         c->ranks[i].share = c->devices[c->ranks[i].device].ranks++;
 }
 
-/* Ranks that share a GPU have more lanes on it than it has queues at first.  Read when a context is made,
- * which none is yet; what the user has set stays. */
+/* Ranks that share a GPU have more lanes on it than it has queues at first, and so has one with channels to
+ * several peers.  Read when a context is made, which none is yet; what the user has set stays. */
 static void raise_connections(const struct cuda *c)
 {
-    for (uint32_t i = 0; i < c->n_devices; i++)
-        if (c->devices[i].ranks > 1)
+    g_autofree uint32_t *lanes = g_new0(uint32_t, c->n_devices);
+    for (uint32_t i = 0; i < c->plan->t.n_lanes; i++) {
+        const uint32_t device = c->ranks[c->plan->t.lanes[i].rank].device;
+        if (c->devices[device].ranks > 1 || ++lanes[device] > CONNECTIONS)
             setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    }
 }
 
 static struct cuda *create(const struct run *run)

@@ -73,9 +73,13 @@ enum way { WAY_NONE, WAY_OWN, WAY_NCCL };
 static enum way way_of(const struct plan *plan)
 {
     enum way way = WAY_NONE;
+    g_autofree uint32_t *device = g_new(uint32_t, plan->t.n_ranks);
+    for (uint32_t i = 0; i < plan->t.n_ranks; i++)
+        device[i] = cuda_device_of(plan, i);
+    g_autofree bool *taken = comm_nccl_gangs(plan, device);
     for (uint32_t g = 0; g < plan->n_gangs; g++)
         if (plan->gangs[g].n > 1) {
-            if (plan->ops[plan->gang_ops[plan->gangs[g].first]].tag.kind == OP_ALLREDUCE)
+            if (taken[g])
                 return WAY_NCCL;
             way = WAY_OWN;
         }

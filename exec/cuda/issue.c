@@ -41,7 +41,7 @@ static bool gang(struct cuda *c, uint32_t id, GError **error)
 {
     const struct op *op = &c->plan->ops[id];
     void *const *mem = c->mem + op->first_access;
-    if (c->nccl && (op->tag.kind == OP_ALLREDUCE || op->tag.kind == OP_BROADCAST))
+    if (c->nccl && comm_nccl_has(c->nccl, op->tag.gang))
         return comm_nccl_gang(c->nccl, id, mem, error);
     return comm_p2p_gang(c->p2p, id, mem, error);
 }

@@ -149,12 +149,12 @@ static bool open_comm(struct cuda *c, GError **error)
 {
     const struct comm_gpu_spec spec = {c->plan,           c->streams,      c->device_of_rank,
                                        c->run->link_gbps, c->run->link_us, c->run->timeout_s,
-                                       &c->stop};
-    if (comm_nccl_wanted(c->plan)) {
+                                       &c->stop,          &c->stages};
+    if (comm_nccl_wanted(c->plan, c->device_of_rank)) {
         cuda_enter(c, "the start of NCCL's communicators");
         c->nccl = comm_nccl_open(&spec, error);
-        cuda_enter(c, "the first collectives of NCCL");
-        if (!c->nccl || !comm_nccl_check(c->nccl, error))
+        cuda_enter(c, "the first operations of NCCL");
+        if (!c->nccl || !comm_nccl_check(c->nccl, c->mem, error))
             return false;
     }
     cuda_enter(c, "opening peer access between GPUs");

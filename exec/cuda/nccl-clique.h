@@ -1,5 +1,5 @@
-/* exec/cuda/nccl-clique.h -- ranks that NCCL joins, and whether they sum right.  For nccl.c and nccl-clique.c
- * only. */
+/* exec/cuda/nccl-clique.h -- ranks that NCCL joins, what they do from one thread, and whether it comes out
+ * right.  For nccl*.c only. */
 #ifndef EXEC_CUDA_NCCL_CLIQUE_H
 #define EXEC_CUDA_NCCL_CLIQUE_H
 
@@ -7,15 +7,15 @@
 #include <nccl.h>
 
 #include "exec/cuda/module.h"
+#include "exec/cuda/nccl-gang.h"
 
-/* One communicator a rank; all arrays are by rank and the caller's. */
+/* One communicator a member; all arrays are by member, in rank order, and the caller's. */
 struct clique {
     uint32_t n;
-    const uint32_t *device;
+    uint32_t *rank, *device;
     ncclComm_t *comms; /* NULL before joining, and after an abort */
     cudaStream_t *streams;
-    float **buffers;  /* of a check */
-    double timeout_s; /* how long a check waits for the streams; 0: for ever */
+    int max_ctas; /* of the GPU's multiprocessors, that one of its kernels may take; 0: as NCCL thinks */
 };
 
 /* Names call, rank (OP_NONE: all) and device, and what NCCL said last.  False. */
@@ -23,27 +23,18 @@ bool nccl_fail(GError **, const char *call, ncclResult_t, uint32_t rank, uint32_
 /* Before the first call of NCCL: it would log to stdout. */
 void nccl_quiet(void);
 
-/* All of these change the current device.  After a failure some ranks may have joined. */
+/* All of these change the current device.  After a failure some members may have joined. */
 bool clique_join(const struct clique *, GError **);
-void clique_abort(ncclComm_t *, uint32_t n);
-void clique_destroy(ncclComm_t *, uint32_t n); /* the streams have come to rest */
+void clique_abort(const struct clique *);
+void clique_destroy(const struct clique *); /* the streams have come to rest */
+/* False: a communicator has failed. */
+bool clique_poll(const struct clique *, GError **);
 
-/* One rank's call in place; kind is ALLREDUCE, of floats, or BROADCAST. */
-ncclResult_t clique_call(unsigned kind, void *buffer, uint64_t bytes, uint32_t root, ncclComm_t,
-                         cudaStream_t);
-const char *clique_call_name(unsigned kind);
-/* All ranks' calls, on their buffers, from one thread.  estimate: nothing runs, NCCL says how long it would
- * take, in us. */
-bool clique_together(const struct clique *, unsigned kind, uint64_t bytes, ncclSimInfo_t *estimate,
-                     GError **);
-/* False: the communicator has failed. */
-bool clique_poll(ncclComm_t, uint32_t rank, uint32_t device, GError **);
-bool clique_wait(const struct clique *, GError **); /* for all streams */
-
-bool clique_allocate(const struct clique *, uint64_t bytes, GError **); /* zeroed buffers */
-/* After a failure: of streams that do not come to rest the buffers stay, for to free them would hang. */
-bool clique_release(const struct clique *, GError **);
-/* An all-reduce of known numbers, compared.  The buffers hold so many. */
-bool clique_sum(const struct clique *, uint64_t elems, GError **);
+/* All members' parts of a gang in one group, and waits for them, at most timeout_s, unless that is 0. */
+bool clique_run(const struct clique *, const struct gang_part *parts, double timeout_s, GError **);
+/* How long NCCL itself thinks that it takes, in ns; -1: it does not say. */
+int64_t clique_estimate(const struct clique *, const struct gang_part *parts);
+/* nccl-check.c: the same with known numbers, compared. */
+bool clique_prove(const struct clique *, const struct gang_part *parts, double timeout_s, GError **);
 
 #endif

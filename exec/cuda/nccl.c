@@ -1,5 +1,4 @@
-/* Collectives by NCCL: one communicator over all ranks for each comm lane that a rank has, one group of calls
- * a member of a gang.  */
+/* Gangs by NCCL: a communicator for each list of lanes that meet in gangs, one group of calls a member. */
 #include "exec/cuda/comm.h"
 
 #include <string.h>
@@ -8,16 +7,19 @@
 #include "profile/facts.h"
 
 #define LEAVE_SECONDS 2
+/* NCCL's most, which it takes for itself. */
+#define CTAS_MAX 32
 
 struct comm_nccl {
     struct comm_gpu_spec spec;
-    uint32_t n_channels;
-    ncclComm_t *comms; /* [channel * n_ranks + rank] */
-    uint32_t *channel; /* by lane; OP_NONE: has no gang of ours */
-    atomic_int inside; /* threads that are in a call of NCCL */
-    uint32_t n_sizes, n_pieces;
-    uint64_t *sizes, *pieces; /* bytes of the plan's all-reduces, and of its broadcasts' pieces; ascending */
-    int64_t *estimate_ns;     /* by size; -1: NCCL does not say */
+    uint32_t n_cliques;
+    struct clique *cliques;
+    uint32_t **lanes;      /* of each clique, by member */
+    uint32_t *clique_of;   /* by gang; OP_NONE: not ours */
+    uint32_t *first_alike; /* by gang of ours: the first of its clique that is the same calls */
+    int64_t *estimate_ns;  /* by gang that is first_alike; -1: NCCL does not say */
+    uint64_t *bytes;       /* by access */
+    atomic_int inside;     /* threads that are in a call of NCCL */
 };
 
 /* --- whether */
@@ -32,14 +34,6 @@ char *comm_nccl_version(GError **error)
         return NULL;
     }
     return g_strdup_printf("%d.%d.%d", version / 10000, version % 10000 / 100, version % 100);
-}
-
-bool comm_nccl_wanted(const struct plan *plan)
-{
-    for (uint32_t i = 0; i < plan->n_ops; i++)
-        if (plan->ops[i].tag.kind == OP_ALLREDUCE)
-            return true;
-    return false;
 }
 
 bool comm_nccl_allows(const uint32_t *device, uint32_t n_ranks, GError **error)
@@ -68,98 +62,155 @@ bool comm_nccl_allows(const uint32_t *device, uint32_t n_ranks, GError **error)
 
 /* --- opening */
 
-static bool is_ours(unsigned kind)
+static uint32_t lane_of(const struct plan *plan, const struct gang *gang, uint32_t member)
 {
-    return kind == OP_ALLREDUCE || kind == OP_BROADCAST;
+    return plan->ops[plan->gang_ops[gang->first + member]].lane;
 }
 
-/* The number of a lane among the comm lanes of its rank that are no channel to one peer. */
-static uint32_t number_lane(const struct plan *plan, uint32_t lane)
+static bool has_lanes(const struct comm_nccl *comm, uint32_t k, const struct gang *gang)
 {
-    uint32_t number = 0;
-    for (uint32_t i = 0; i < lane; i++)
-        number += plan->t.lanes[i].rank == plan->t.lanes[lane].rank && plan->t.lanes[i].cls == LANE_COMM &&
-                  plan->t.lanes[i].peer == OP_NONE;
-    return number;
-}
-
-static bool read_gang(struct comm_nccl *comm, const struct gang *gang, GError **error)
-{
-    const struct plan *plan = comm->spec.plan;
-    uint32_t first = plan->gang_ops[gang->first];
-    uint32_t channel = number_lane(plan, plan->ops[first].lane);
-    for (uint32_t i = gang->first; i < gang->first + gang->n; i++) {
-        uint32_t lane = plan->ops[plan->gang_ops[i]].lane;
-        if (gang->n == plan->t.n_ranks && number_lane(plan, lane) == channel) {
-            comm->channel[lane] = channel;
-            continue;
-        }
-        g_autofree char *text = plan_op_text(plan, plan->gang_ops[i]);
-        g_set_error(
-            error, engine_error_quark(), ENGINE_ERROR_FAILED,
-            "%s has %u members on lanes of their own, of %u ranks; NCCL is used over all ranks at once", text,
-            gang->n, plan->t.n_ranks);
+    if (comm->cliques[k].n != gang->n)
         return false;
-    }
-    comm->n_channels = MAX(comm->n_channels, channel + 1);
+    for (uint32_t i = 0; i < gang->n; i++)
+        if (comm->lanes[k][i] != lane_of(comm->spec.plan, gang, i))
+            return false;
     return true;
 }
 
-static int compare_sizes(const void *a, const void *b)
+static void add_clique(struct comm_nccl *comm, const struct gang *gang)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    const struct plan *plan = comm->spec.plan;
+    const uint32_t k = comm->n_cliques++;
+    comm->cliques = g_renew(struct clique, comm->cliques, comm->n_cliques);
+    comm->lanes = g_renew(uint32_t *, comm->lanes, comm->n_cliques);
+    comm->lanes[k] = g_new(uint32_t, gang->n);
+    struct clique *c = &comm->cliques[k];
+    *c = (struct clique){.n = gang->n,
+                         .rank = g_new(uint32_t, gang->n),
+                         .device = g_new(uint32_t, gang->n),
+                         .comms = g_new0(ncclComm_t, gang->n),
+                         .streams = g_new(cudaStream_t, gang->n)};
+    for (uint32_t i = 0; i < gang->n; i++) {
+        const uint32_t lane = comm->lanes[k][i] = lane_of(plan, gang, i);
+        c->rank[i] = plan->t.lanes[lane].rank;
+        c->device[i] = comm->spec.device[c->rank[i]];
+        c->streams[i] = k_cuda_raw(comm->spec.streams[lane]);
+    }
 }
 
-/* Bytes of the accesses of all ops of a kind, each size once. */
-static uint64_t *find_sizes(const struct plan *plan, unsigned kind, uint32_t *n)
+static void read_gang(struct comm_nccl *comm, uint32_t g)
 {
-    uint64_t *sizes = g_new(uint64_t, (gsize)plan->n_accesses + 1);
-    uint32_t all = 0;
-    for (uint32_t i = 0; i < plan->n_ops; i++)
-        for (uint32_t a = plan->ops[i].first_access;
-             plan->ops[i].tag.kind == kind && a < plan->ops[i + 1].first_access; a++)
-            sizes[all++] = plan->values[plan->accesses[a].value].bytes;
-    qsort(sizes, all, sizeof *sizes, compare_sizes);
-    *n = 0;
-    for (uint32_t i = 0; i < all; i++)
-        if (!*n || sizes[*n - 1] != sizes[i])
-            sizes[(*n)++] = sizes[i];
-    return sizes;
+    const struct gang *gang = &comm->spec.plan->gangs[g];
+    uint32_t k = 0;
+    while (k < comm->n_cliques && !has_lanes(comm, k, gang))
+        k++;
+    if (k == comm->n_cliques)
+        add_clique(comm, gang);
+    comm->clique_of[g] = k;
+}
+
+/* Sizes are few, however many gangs there are. */
+static void find_alike(struct comm_nccl *comm)
+{
+    const struct plan *plan = comm->spec.plan;
+    g_autofree uint32_t *firsts = g_new(uint32_t, (gsize)plan->n_gangs + 1);
+    uint32_t n = 0;
+    for (uint32_t g = 0; g < plan->n_gangs; g++) {
+        uint32_t i = 0;
+        if (comm->clique_of[g] == OP_NONE)
+            continue;
+        while (i < n &&
+               (comm->clique_of[firsts[i]] != comm->clique_of[g] || !gangs_alike(plan, firsts[i], g)))
+            i++;
+        if (i == n)
+            firsts[n++] = g;
+        comm->first_alike[g] = firsts[i];
+    }
 }
 
 static struct comm_nccl *create(const struct comm_gpu_spec *spec)
 {
     const struct plan *plan = spec->plan;
     struct comm_nccl *comm = g_new0(struct comm_nccl, 1);
+    g_autofree bool *taken = comm_nccl_gangs(plan, spec->device);
     comm->spec = *spec;
-    comm->channel = g_new(uint32_t, plan->t.n_lanes);
-    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
-        comm->channel[i] = OP_NONE;
-    comm->sizes = find_sizes(plan, OP_ALLREDUCE, &comm->n_sizes);
-    comm->pieces = find_sizes(plan, OP_BROADCAST, &comm->n_pieces);
-    comm->estimate_ns = g_new(int64_t, (gsize)comm->n_sizes + 1);
-    for (uint32_t i = 0; i < comm->n_sizes; i++)
-        comm->estimate_ns[i] = -1;
+    comm->clique_of = g_new(uint32_t, (gsize)plan->n_gangs + 1);
+    comm->first_alike = g_new(uint32_t, (gsize)plan->n_gangs + 1);
+    comm->estimate_ns = g_new(int64_t, (gsize)plan->n_gangs + 1);
+    comm->bytes = g_new(uint64_t, (gsize)plan->n_accesses + 1);
+    for (uint32_t i = 0; i < plan->n_accesses; i++)
+        comm->bytes[i] = plan->values[plan->accesses[i].value].bytes;
+    for (uint32_t g = 0; g < plan->n_gangs; g++) {
+        comm->clique_of[g] = OP_NONE;
+        comm->estimate_ns[g] = -1;
+        if (taken[g])
+            read_gang(comm, g);
+    }
+    find_alike(comm);
     return comm;
+}
+
+static bool is_channel(const struct comm_nccl *comm, uint32_t k)
+{
+    return comm->spec.plan->t.lanes[comm->lanes[k][0]].peer != OP_NONE;
+}
+
+/* The most channels that a rank is at an end of. */
+static uint32_t channels_of_rank(const struct comm_nccl *comm)
+{
+    const struct plan *plan = comm->spec.plan;
+    g_autofree uint32_t *n = g_new0(uint32_t, plan->t.n_ranks);
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < comm->n_cliques; k++)
+        for (uint32_t i = 0; i < comm->cliques[k].n && is_channel(comm, k); i++)
+            most = MAX(most, ++n[comm->cliques[k].rank[i]]);
+    return most;
+}
+
+/* A receive that is posted early holds what it runs on until its sender comes: all the channels of a rank at
+ * once take half of its GPU at most.  Else a kernel that another rank waits for might never find room.  A
+ * power of two, as NCCL rounds up to one. */
+static bool limit_channels(struct comm_nccl *comm, GError **error)
+{
+    const uint32_t channels = channels_of_rank(comm);
+    int ctas = CTAS_MAX;
+    for (uint32_t r = 0; r < comm->spec.plan->t.n_ranks && channels; r++) {
+        int processors = 0;
+        const cudaError_t status =
+            cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, (int)comm->spec.device[r]);
+        if (status)
+            return cuda_fail(error, "cudaDeviceGetAttribute", status, r, comm->spec.device[r]);
+        while (ctas > 1 && (uint32_t)ctas * channels > (uint32_t)processors / 2)
+            ctas /= 2;
+    }
+    for (uint32_t k = 0; k < comm->n_cliques; k++)
+        comm->cliques[k].max_ctas = is_channel(comm, k) ? ctas : 0;
+    return true;
+}
+
+/* Each takes its time. */
+static void advance(const struct comm_nccl *comm)
+{
+    if (comm->spec.stages)
+        atomic_fetch_add(comm->spec.stages, 1);
+}
+
+static void abort_all(struct comm_nccl *comm)
+{
+    for (uint32_t k = 0; k < comm->n_cliques; k++)
+        clique_abort(&comm->cliques[k]);
 }
 
 static bool join_all(struct comm_nccl *comm, GError **error)
 {
-    const struct plan *plan = comm->spec.plan;
-    for (uint32_t g = 0; g < plan->n_gangs; g++)
-        if (plan->gangs[g].n && is_ours(plan->ops[plan->gang_ops[plan->gangs[g].first]].tag.kind) &&
-            !read_gang(comm, &plan->gangs[g], error))
-            return false;
-    comm->comms = g_new0(ncclComm_t, (gsize)comm->n_channels * plan->t.n_ranks + 1);
-    for (uint32_t i = 0; i < comm->n_channels; i++) {
-        const struct clique c = {.n = plan->t.n_ranks,
-                                 .device = comm->spec.device,
-                                 .comms = comm->comms + (size_t)i * plan->t.n_ranks};
-        if (!clique_join(&c, error)) {
-            clique_abort(comm->comms, comm->n_channels * plan->t.n_ranks);
+    if (!limit_channels(comm, error))
+        return false;
+    for (uint32_t k = 0; k < comm->n_cliques; k++) {
+        if (!clique_join(&comm->cliques[k], error)) {
+            abort_all(comm);
             return false;
         }
+        advance(comm);
     }
     return true;
 }
@@ -184,90 +235,104 @@ struct comm_nccl *comm_nccl_open(const struct comm_gpu_spec *spec, GError **erro
     return comm;
 }
 
-/* --- checking */
+/* --- the first of each */
 
-static bool try_sizes(struct comm_nccl *comm, const struct clique *c, GError **error)
+static uint64_t gang_bytes(const struct comm_nccl *comm, uint32_t g)
 {
-    for (uint32_t i = 0; i < comm->n_pieces; i++)
-        if (!clique_together(c, OP_BROADCAST, comm->pieces[i], NULL, error))
-            return false;
-    for (uint32_t i = 0; i < comm->n_sizes; i++)
-        if (!clique_together(c, OP_ALLREDUCE, comm->sizes[i], NULL, error))
-            return false;
-    return clique_wait(c, error) &&
-           (!comm->n_sizes || clique_sum(c, comm->sizes[comm->n_sizes - 1] / sizeof(float), error));
+    const struct plan *plan = comm->spec.plan;
+    const struct op *first = &plan->ops[plan->gang_ops[plan->gangs[g].first]];
+    uint64_t bytes = 0;
+    for (uint32_t a = first->first_access; a < first[1].first_access; a++)
+        bytes += comm->bytes[a];
+    return bytes;
 }
 
-/* It is only an estimate: where NCCL gives none, there is none. */
-static void estimate(struct comm_nccl *comm, const struct clique *c)
+static unsigned gang_kind(const struct comm_nccl *comm, uint32_t g)
 {
-    for (uint32_t i = 0; i < comm->n_sizes; i++) {
-        ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
-        if (clique_together(c, OP_ALLREDUCE, comm->sizes[i], &info, NULL) && info.estimatedTime > 0)
-            comm->estimate_ns[i] = (int64_t)((double)info.estimatedTime * 1e3);
+    const struct plan *plan = comm->spec.plan;
+    return plan->ops[plan->gang_ops[plan->gangs[g].first]].tag.kind;
+}
+
+/* Of the gangs of a clique that begin with that kind. */
+static uint32_t find_largest(const struct comm_nccl *comm, uint32_t k, unsigned kind)
+{
+    uint32_t largest = OP_NONE;
+    for (uint32_t g = 0; g < comm->spec.plan->n_gangs; g++)
+        if (comm->clique_of[g] == k && comm->first_alike[g] == g && gang_kind(comm, g) == kind &&
+            (largest == OP_NONE || gang_bytes(comm, g) > gang_bytes(comm, largest)))
+            largest = g;
+    return largest;
+}
+
+static void fill_parts(const struct comm_nccl *comm, uint32_t g, void *const *mem, struct gang_part *parts)
+{
+    const struct plan *plan = comm->spec.plan;
+    const struct gang *gang = &plan->gangs[g];
+    for (uint32_t i = 0; i < gang->n; i++) {
+        const uint32_t op = plan->gang_ops[gang->first + i], at = plan->ops[op].first_access;
+        parts[i] = gang_part_of(plan, op, mem + at, comm->bytes + at);
     }
 }
 
-static uint64_t largest(const struct comm_nccl *comm)
+/* NCCL connects ranks and loads kernels for what it has not done yet, which must not be while anything waits.
+ */
+static bool try_clique(struct comm_nccl *comm, uint32_t k, void *const *mem, GError **error)
 {
-    uint64_t bytes = sizeof(float);
-    if (comm->n_sizes)
-        bytes = MAX(bytes, comm->sizes[comm->n_sizes - 1]);
-    return comm->n_pieces ? MAX(bytes, comm->pieces[comm->n_pieces - 1]) : bytes;
+    const struct clique *c = &comm->cliques[k];
+    const double timeout_s = comm->spec.timeout_s;
+    g_autofree struct gang_part *parts = g_new(struct gang_part, c->n);
+    for (uint32_t g = 0; g < comm->spec.plan->n_gangs; g++) {
+        if (comm->clique_of[g] != k || comm->first_alike[g] != g)
+            continue;
+        fill_parts(comm, g, mem, parts);
+        if (!clique_run(c, parts, timeout_s, error))
+            return false;
+        if (gang_kind(comm, g) == OP_ALLREDUCE)
+            comm->estimate_ns[g] = clique_estimate(c, parts);
+    }
+    for (unsigned kind = 0; kind < OP_KINDS; kind++) {
+        const uint32_t g = find_largest(comm, k, kind);
+        if (g == OP_NONE)
+            continue;
+        fill_parts(comm, g, mem, parts);
+        if (!clique_prove(c, parts, timeout_s, error))
+            return false;
+    }
+    return true;
 }
 
-static void find_streams(const struct comm_nccl *comm, uint32_t channel, cudaStream_t *streams)
+bool comm_nccl_check(struct comm_nccl *comm, void *const *mem, GError **error)
 {
-    const struct plan *plan = comm->spec.plan;
-    for (uint32_t i = 0; i < plan->t.n_lanes; i++)
-        if (comm->channel[i] == channel)
-            streams[plan->t.lanes[i].rank] = k_cuda_raw(comm->spec.streams[i]);
-}
-
-bool comm_nccl_check(struct comm_nccl *comm, GError **error)
-{
-    const uint32_t n = comm->spec.plan->t.n_ranks;
-    g_autofree cudaStream_t *streams = g_new0(cudaStream_t, n);
     int current = 0;
     bool ok = true;
     cudaError_t status = cudaGetDevice(&current);
     if (status)
         return cuda_fail(error, "cudaGetDevice", status, OP_NONE, OP_NONE);
-    for (uint32_t i = 0; i < comm->n_channels && ok; i++) {
-        g_autofree float **buffers = g_new0(float *, n);
-        const struct clique c = {n,       comm->spec.device, comm->comms + (size_t)i * n,
-                                 streams, buffers,           comm->spec.timeout_s};
-        find_streams(comm, i, streams);
-        ok = clique_allocate(&c, largest(comm), error) && try_sizes(comm, &c, error);
-        if (ok && i == 0)
-            estimate(comm, &c);
-        if (!ok)
-            clique_abort(c.comms, n); /* or to free the buffers would wait for what hangs */
-        ok = clique_release(&c, ok ? error : NULL) && ok;
+    for (uint32_t k = 0; k < comm->n_cliques && ok; k++) {
+        ok = try_clique(comm, k, mem, error);
+        advance(comm);
     }
+    if (!ok)
+        abort_all(comm); /* or whatever is freed would wait for what hangs */
     cudaSetDevice(current);
     return ok;
 }
 
 /* --- running */
 
+bool comm_nccl_has(const struct comm_nccl *comm, uint32_t gang)
+{
+    return comm->clique_of[gang] != OP_NONE;
+}
+
 static bool issue(const struct comm_nccl *comm, uint32_t op, void *const *mem, GError **error)
 {
-    const struct plan *plan = comm->spec.plan;
-    const struct op *o = &plan->ops[op];
-    uint32_t rank = plan->t.lanes[o->lane].rank, device = comm->spec.device[rank];
-    uint32_t root = plan->t.lanes[plan->ops[plan->gang_ops[plan->gangs[o->tag.gang].first]].lane].rank;
-    ncclComm_t communicator = comm->comms[(size_t)comm->channel[o->lane] * plan->t.n_ranks + rank];
-    ncclResult_t one = ncclSuccess, result = ncclGroupStart();
-    if (result)
-        return nccl_fail(error, "ncclGroupStart", result, rank, device);
-    for (uint32_t i = 0; i < o[1].first_access - o->first_access && !one; i++)
-        one = clique_call(o->tag.kind, mem[i], plan->values[plan->accesses[o->first_access + i].value].bytes,
-                          root, communicator, k_cuda_raw(comm->spec.streams[o->lane]));
-    result = ncclGroupEnd();
-    if (one)
-        return nccl_fail(error, clique_call_name(o->tag.kind), one, rank, device);
-    return !result || nccl_fail(error, "ncclGroupEnd", result, rank, device);
+    const struct op *o = &comm->spec.plan->ops[op];
+    const struct clique *c = &comm->cliques[comm->clique_of[o->tag.gang]];
+    const struct gang_part part = gang_part_of(comm->spec.plan, op, mem, comm->bytes + o->first_access);
+    const char *call;
+    const ncclResult_t result = gang_part_issue(&part, c->comms[part.member], c->streams[part.member], &call);
+    return !result || nccl_fail(error, call, result, c->rank[part.member], c->device[part.member]);
 }
 
 bool comm_nccl_gang(struct comm_nccl *comm, uint32_t op, void *const *mem, GError **error)
@@ -280,9 +345,8 @@ bool comm_nccl_gang(struct comm_nccl *comm, uint32_t op, void *const *mem, GErro
 
 bool comm_nccl_poll(struct comm_nccl *comm, GError **error)
 {
-    const uint32_t n = comm->spec.plan->t.n_ranks;
-    for (uint32_t i = 0; i < comm->n_channels * n; i++)
-        if (comm->comms[i] && !clique_poll(comm->comms[i], i % n, comm->spec.device[i % n], error))
+    for (uint32_t k = 0; k < comm->n_cliques; k++)
+        if (!clique_poll(&comm->cliques[k], error))
             return false;
     return true;
 }
@@ -291,14 +355,11 @@ void comm_nccl_facts(const struct comm_nccl *comm, struct trace *trace)
 {
     const struct plan *plan = comm->spec.plan;
     for (uint32_t i = 0; i < plan->n_ops; i++) {
-        const struct op *o = &plan->ops[i];
-        if (o->tag.kind != OP_ALLREDUCE || o->tag.bucket == OP_NONE)
+        const struct op_tag *tag = &plan->ops[i].tag;
+        if (tag->kind != OP_ALLREDUCE || tag->bucket == OP_NONE)
             continue;
-        uint64_t bytes = plan->values[plan->accesses[o->first_access].value].bytes;
-        const uint64_t *size =
-            bsearch(&bytes, comm->sizes, comm->n_sizes, sizeof *comm->sizes, compare_sizes);
-        int64_t ns = size ? comm->estimate_ns[size - comm->sizes] : -1;
-        g_autofree char *key = g_strdup_printf(FACT_NCCL_ESTIMATE_NS, o->tag.bucket);
+        const int64_t ns = comm->estimate_ns[comm->first_alike[tag->gang]];
+        g_autofree char *key = g_strdup_printf(FACT_NCCL_ESTIMATE_NS, tag->bucket);
         g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, ns);
         if (ns >= 0)
             trace_fact_text(trace, key, text);
@@ -315,7 +376,7 @@ bool comm_nccl_abort(struct comm_nccl *comm)
             return false;
         g_usleep(200);
     }
-    clique_abort(comm->comms, comm->n_channels * comm->spec.plan->t.n_ranks);
+    abort_all(comm);
     return true;
 }
 
@@ -323,12 +384,20 @@ void comm_nccl_close(struct comm_nccl *comm)
 {
     if (!comm)
         return;
-    if (comm->comms)
-        clique_destroy(comm->comms, comm->n_channels * comm->spec.plan->t.n_ranks);
-    g_free(comm->comms);
-    g_free(comm->channel);
-    g_free(comm->sizes);
-    g_free(comm->pieces);
+    for (uint32_t k = 0; k < comm->n_cliques; k++) {
+        const struct clique *c = &comm->cliques[k];
+        clique_destroy(c);
+        g_free(c->rank);
+        g_free(c->device);
+        g_free(c->comms);
+        g_free(c->streams);
+        g_free(comm->lanes[k]);
+    }
+    g_free(comm->cliques);
+    g_free(comm->lanes);
+    g_free(comm->clique_of);
+    g_free(comm->first_alike);
     g_free(comm->estimate_ns);
+    g_free(comm->bytes);
     g_free(comm);
 }

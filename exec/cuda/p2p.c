@@ -55,16 +55,6 @@ struct comm_p2p {
 
 /* --- what a gang means */
 
-/* In a plan with ALLREDUCE that and BROADCAST are NCCL's. */
-static bool *find_ours(const struct plan *plan)
-{
-    const bool whole = comm_nccl_wanted(plan);
-    bool *ours = g_new(bool, OP_KINDS);
-    for (unsigned i = 0; i < OP_KINDS; i++)
-        ours[i] = i != OP_ALLREDUCE && (i != OP_BROADCAST || !whole);
-    return ours;
-}
-
 static bool is_exchange(unsigned kind)
 {
     return kind == OP_EXCHANGE || kind == OP_EXCHANGE_ADD;
@@ -171,10 +161,9 @@ static bool read_gang(struct comm_p2p *comm, uint32_t g, GError **error)
 static bool read_gangs(struct comm_p2p *comm, GError **error)
 {
     const struct plan *plan = comm->spec.plan;
-    g_autofree bool *ours = find_ours(plan);
+    g_autofree bool *taken = comm_nccl_gangs(plan, comm->spec.device);
     for (uint32_t g = 0; g < plan->n_gangs; g++)
-        if (plan->gangs[g].n && ours[plan->ops[plan->gang_ops[plan->gangs[g].first]].tag.kind] &&
-            !read_gang(comm, g, error))
+        if (plan->gangs[g].n && !taken[g] && !read_gang(comm, g, error))
             return false;
     return true;
 }

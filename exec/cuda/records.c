@@ -143,8 +143,7 @@ static void set_times(struct cuda *c, uint32_t op, const struct summary *s, cons
 /* Run by copies of our own, which wait for the peers between kernels as NCCL's kernels do inside. */
 static bool is_own_gang(const struct cuda *c, const struct op *op)
 {
-    return op->tag.gang != OP_NONE &&
-           !(c->nccl && (op->tag.kind == OP_ALLREDUCE || op->tag.kind == OP_BROADCAST));
+    return op->tag.gang != OP_NONE && !(c->nccl && comm_nccl_has(c->nccl, op->tag.gang));
 }
 
 /* Kernels and copies are the spans; of a gang of our own the whole op is one, waiting included. */

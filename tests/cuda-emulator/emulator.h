@@ -116,8 +116,8 @@ unsigned gpus();
 bool is_own(const Task &);        /* a kernel from the .cu files */
 /* Makes the meeting's tasks end at once, unrun, now and later: ncclCommAbort. */
 void abandon(const std::shared_ptr<Meeting> &);
-/* For calls after which a device comes to rest (allocation, freeing, creating a cuBLAS handle): complains when a collective
- * is pending on any stream. */
+/* For calls after which a device comes to rest (allocation, freeing, creating a cuBLAS handle), or that wait for other ranks
+ * (what NCCL does for the first time): complains when a collective is pending on any stream. */
 void implicit_sync(const char *call);
 
 /* --- for the stand-in of CUPTI: told of every recorded call at its end, on its thread, and of every finished task but

@@ -2,10 +2,11 @@
 # the module's real counterparts are not either, and a library of a process without the sanitizer's runtime could not be.
 include tests/cuda-emulator/core.mk
 include tests/cuda-emulator/headers.mk
+EMULATOR_NCCL = %D%/nccl.cpp %D%/nccl-issue.cpp %D%/nccl-join.cpp %D%/nccl-move.cpp
 EMULATOR_CPP = $(EMULATOR_CORE) $(EMULATOR_CUDART) $(EMULATOR_DEVICE) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp \
-	%D%/nccl.cpp %D%/nvml.cpp
-EXTRA_DIST += %D%/core.mk $(EMULATOR_CORE) $(EMULATOR_CUDART) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp %D%/nccl.cpp \
-	%D%/nvml.cpp %D%/emulator.h %D%/selftest.c %D%/versions-cublas.map %D%/versions-cupti.map %D%/versions-plain.map \
+	$(EMULATOR_NCCL) %D%/nvml.cpp
+EXTRA_DIST += %D%/core.mk $(EMULATOR_CORE) $(EMULATOR_CUDART) %D%/cuda.cpp %D%/cublas.cpp %D%/cupti.cpp $(EMULATOR_NCCL) \
+	%D%/nccl-ranks.h %D%/nvml.cpp %D%/emulator.h %D%/selftest.c %D%/versions-cublas.map %D%/versions-cupti.map %D%/versions-plain.map \
 	%D%/with-emulator
 
 if HAVE_CUDA
@@ -42,8 +43,8 @@ SUFFIXES += .cpp .emu
 	$(EMULATOR_LINK) %D%/cublas.emu %D%/libemulator.so -Wl,--version-script=$(srcdir)/%D%/versions-cublas.map
 %D%/libcupti.so.13: %D%/cupti.emu %D%/libemulator.so %D%/versions-cupti.map
 	$(EMULATOR_LINK) %D%/cupti.emu %D%/libemulator.so -Wl,--version-script=$(srcdir)/%D%/versions-cupti.map
-%D%/libnccl.so.2: %D%/nccl.emu %D%/libcudart.so.13 %D%/versions-plain.map
-	$(EMULATOR_LINK) %D%/nccl.emu %D%/libemulator.so %D%/libcudart.so.13 \
+%D%/libnccl.so.2: $(EMULATOR_NCCL:.cpp=.emu) %D%/libcudart.so.13 %D%/versions-plain.map
+	$(EMULATOR_LINK) $(EMULATOR_NCCL:.cpp=.emu) %D%/libemulator.so %D%/libcudart.so.13 \
 		-Wl,--version-script=$(srcdir)/%D%/versions-plain.map
 %D%/libnvidia-ml.so.1: %D%/nvml.emu %D%/libcudart.so.13 %D%/versions-plain.map
 	$(EMULATOR_LINK) %D%/nvml.emu %D%/libemulator.so %D%/libcudart.so.13 \

@@ -170,7 +170,21 @@ struct rank {
 };
 static struct rank rank[RANKS];
 
-static void start_ranks(void)
+#define ALL(call)                                                                                            \
+    NCCL(ncclGroupStart());                                                                                  \
+    for (int r = 0; r < RANKS; r++) {                                                                        \
+        CUDA(cudaSetDevice(r));                                                                              \
+        NCCL(call);                                                                                          \
+    }                                                                                                        \
+    NCCL(ncclGroupEnd())
+
+static void rest(void)
+{
+    for (int r = 0; r < RANKS; r++)
+        CUDA(cudaStreamSynchronize(rank[r].stream));
+}
+
+static void start_ranks(int connected)
 {
     ncclComm_t comms[RANKS];
     NCCL(ncclCommInitAll(comms, RANKS, NULL));
@@ -179,8 +193,19 @@ static void start_ranks(void)
         for (int i = 0; i < COUNT; i++)
             x[i] = (float)(100 * r + i);
         CUDA(cudaSetDevice(r));
-        rank[r] = (struct rank){comms[r], new_stream(), device_floats(x, COUNT), device_floats(NULL, COUNT)};
+        rank[r] = (struct rank){comms[r], new_stream(), device_floats(x, COUNT),
+                                device_floats(NULL, RANKS * COUNT)};
     }
+    if (!connected)
+        return;
+    ALL(ncclAllReduce(rank[r].send, rank[r].receive, COUNT, ncclFloat, ncclSum, rank[r].comm,
+                      rank[r].stream));
+    rest();
+    NCCL(ncclGroupStart());
+    NCCL(ncclSend(rank[0].send, COUNT, ncclFloat, 1, rank[0].comm, rank[0].stream));
+    NCCL(ncclRecv(rank[1].receive, COUNT, ncclFloat, 0, rank[1].comm, rank[1].stream));
+    NCCL(ncclGroupEnd());
+    rest();
 }
 
 static void end_ranks(int abort)
@@ -198,26 +223,23 @@ static void end_ranks(int abort)
     }
 }
 
-static const float *received(int r)
+static const float *gathered(int r)
 {
-    static float x[COUNT];
+    static float x[RANKS * COUNT];
     CUDA(cudaSetDevice(r));
     CUDA(cudaStreamSynchronize(rank[r].stream));
     CUDA(cudaMemcpy(x, rank[r].receive, sizeof x, cudaMemcpyDeviceToHost));
     return x;
 }
 
-#define ALL(call)                                                                                            \
-    NCCL(ncclGroupStart());                                                                                  \
-    for (int r = 0; r < RANKS; r++) {                                                                        \
-        CUDA(cudaSetDevice(r));                                                                              \
-        NCCL(call);                                                                                          \
-    }                                                                                                        \
-    NCCL(ncclGroupEnd())
+static const float *received(int r)
+{
+    return gathered(r);
+}
 
 static void collectives(void)
 {
-    start_ranks();
+    start_ranks(1);
     ALL(ncclAllReduce(rank[r].send, rank[r].receive, COUNT, ncclFloat, ncclSum, rank[r].comm,
                       rank[r].stream));
     for (int r = 0; r < RANKS; r++)
@@ -230,6 +252,15 @@ static void collectives(void)
                    rank[r].stream));
     CHECK(received(1)[3] == 3);
     CHECK(received(0)[3] == 203);
+    ALL(ncclAllGather(rank[r].send, rank[r].receive, COUNT, ncclFloat, rank[r].comm, rank[r].stream));
+    for (int r = 0; r < RANKS; r++)
+        for (int i = 0; i < COUNT; i++)
+            CHECK(gathered(r)[r * COUNT + i] == (float)(100 * r + i) &&
+                  gathered(r)[2 * COUNT + i] == (float)(200 + i));
+    /* In place: a rank's own part is where it will be. */
+    ALL(ncclAllGather(rank[r].receive + (size_t)r * COUNT, rank[r].receive, COUNT, ncclFloat, rank[r].comm,
+                      rank[r].stream));
+    CHECK(gathered(0)[2 * COUNT] == 200 && gathered(2)[1] == 1);
     /* Each sends to the next and receives from the one before it, in one group. */
     NCCL(ncclGroupStart());
     for (int r = 0; r < RANKS; r++) {
@@ -258,7 +289,7 @@ static void collectives(void)
 /* Nothing is buffered: a send ends with its receive. */
 static void rendezvous(void)
 {
-    start_ranks();
+    start_ranks(1);
     CUDA(cudaSetDevice(0));
     NCCL(ncclSend(rank[0].send, COUNT, ncclFloat, 1, rank[0].comm, rank[0].stream));
     usleep(20000);
@@ -271,9 +302,110 @@ static void rendezvous(void)
     end_ranks(0);
 }
 
+/* What comes later on a channel waits for what came before, and a pair sees its own messages only. */
+static void in_order(void)
+{
+    start_ranks(1);
+    for (int k = 0; k < 2; k++) {
+        CUDA(cudaSetDevice(0));
+        NCCL(ncclSend(rank[0].send + k, 1, ncclFloat, 1, rank[0].comm, rank[0].stream));
+    }
+    CUDA(cudaSetDevice(1));
+    for (int k = 0; k < 2; k++)
+        NCCL(ncclRecv(rank[1].receive + k, 1, ncclFloat, 0, rank[1].comm, rank[1].stream));
+    CHECK(received(1)[0] == 0 && received(1)[1] == 1);
+    end_ranks(0);
+}
+
+/* Two ranks that both send first: neither ends. */
+static void crossed(void)
+{
+    start_ranks(1);
+    NCCL(ncclGroupStart()); /* connected the other way too */
+    NCCL(ncclSend(rank[1].send, 1, ncclFloat, 0, rank[1].comm, rank[1].stream));
+    NCCL(ncclRecv(rank[0].receive, 1, ncclFloat, 1, rank[0].comm, rank[0].stream));
+    NCCL(ncclGroupEnd());
+    CUDA(cudaStreamSynchronize(rank[0].stream));
+    CUDA(cudaStreamSynchronize(rank[1].stream));
+    for (int r = 0; r < 2; r++) {
+        CUDA(cudaSetDevice(r));
+        NCCL(ncclSend(rank[r].send, COUNT, ncclFloat, 1 - r, rank[r].comm, rank[r].stream));
+        NCCL(ncclRecv(rank[r].receive, COUNT, ncclFloat, 1 - r, rank[r].comm, rank[r].stream));
+    }
+    usleep(20000);
+    for (int r = 0; r < 2; r++)
+        CHECK(cudaStreamQuery(rank[r].stream) == cudaErrorNotReady);
+    end_ranks(1);
+}
+
+static void unequal(void)
+{
+    start_ranks(1);
+    NCCL(ncclGroupStart());
+    NCCL(ncclSend(rank[0].send, COUNT, ncclFloat, 1, rank[0].comm, rank[0].stream));
+    NCCL(ncclRecv(rank[1].receive, COUNT - 1, ncclFloat, 0, rank[1].comm, rank[1].stream));
+    NCCL(ncclGroupEnd());
+    end_ranks(0);
+}
+
+/* What is received is a write like any other: nobody waits for it before it is overwritten. */
+static void unordered(void)
+{
+    start_ranks(1);
+    NCCL(ncclGroupStart());
+    NCCL(ncclSend(rank[0].send, COUNT, ncclFloat, 1, rank[0].comm, rank[0].stream));
+    NCCL(ncclRecv(rank[1].receive, COUNT, ncclFloat, 0, rank[1].comm, rank[1].stream));
+    NCCL(ncclGroupEnd());
+    CUDA(cudaSetDevice(1));
+    cudaStream_t other = new_stream();
+    CUDA(cudaMemsetAsync(rank[1].receive, 0, 8, other));
+    CUDA(cudaStreamSynchronize(other));
+    CUDA(cudaStreamDestroy(other));
+    end_ranks(0);
+}
+
+/* One rank's call alone, of a communicator that has not done the like, while the other's waits. */
+static void unconnected(void)
+{
+    start_ranks(0);
+    for (int r = 0; r < 2; r++) {
+        CUDA(cudaSetDevice(r));
+        NCCL(r ? ncclRecv(rank[1].receive, COUNT, ncclFloat, 0, rank[1].comm, rank[1].stream)
+               : ncclSend(rank[0].send, COUNT, ncclFloat, 1, rank[0].comm, rank[0].stream));
+    }
+    end_ranks(0);
+}
+
+/* Receives that wait on every multiprocessor. */
+static void crowded(void)
+{
+    enum { MANY = 5 };
+    ncclComm_t comms[MANY][2];
+    cudaStream_t stream[MANY];
+    float *p = device_floats(NULL, 1);
+    for (int i = 0; i < MANY; i++) {
+        CUDA(cudaSetDevice(0));
+        NCCL(ncclCommInitAll(comms[i], 2, NULL));
+        stream[i] = new_stream();
+        CUDA(cudaSetDevice(1));
+    }
+    for (int i = 0; i < MANY; i++) {
+        CUDA(cudaSetDevice(0));
+        NCCL(ncclRecv(p, 1, ncclFloat, 1, comms[i][0], stream[i]));
+    }
+    usleep(20000);
+    for (int i = 0; i < MANY; i++) {
+        NCCL(ncclCommAbort(comms[i][0]));
+        NCCL(ncclCommAbort(comms[i][1]));
+        CUDA(cudaStreamSynchronize(stream[i]));
+        CUDA(cudaStreamDestroy(stream[i]));
+    }
+    CUDA(cudaFree(p));
+}
+
 static void uneven(void)
 {
-    start_ranks();
+    start_ranks(1);
     ALL(ncclAllReduce(rank[r].send, rank[r].receive, r == 1 ? COUNT - 1 : COUNT, ncclFloat, ncclSum,
                       rank[r].comm, rank[r].stream));
     end_ranks(0);
@@ -297,7 +429,7 @@ static void duplicate(void)
 /* Two of three wait; an abort ends it. */
 static void aborted(void)
 {
-    start_ranks();
+    start_ranks(1);
     for (int r = 0; r < 2; r++) {
         CUDA(cudaSetDevice(r));
         NCCL(ncclAllReduce(rank[r].send, rank[r].receive, COUNT, ncclFloat, ncclSum, rank[r].comm,
@@ -311,7 +443,7 @@ static void aborted(void)
 static void pending_allocation(void)
 {
     void *p;
-    start_ranks();
+    start_ranks(1);
     CUDA(cudaSetDevice(0));
     NCCL(ncclAllReduce(rank[0].send, rank[0].receive, COUNT, ncclFloat, ncclSum, rank[0].comm,
                        rank[0].stream));
@@ -498,8 +630,9 @@ static const struct {
 } cases[] = {
 #define CASE(name) {#name, name},
     CASE(products) CASE(no_workspace) CASE(shared_workspace) CASE(leaked_handle) CASE(collectives)
-        CASE(rendezvous) CASE(uneven) CASE(duplicate) CASE(aborted) CASE(pending_allocation) CASE(records)
-            CASE(bad_records) CASE(withheld) CASE(refused) CASE(unbalanced) CASE(alone)
+        CASE(rendezvous) CASE(in_order) CASE(crossed) CASE(unequal) CASE(unordered) CASE(unconnected)
+            CASE(crowded) CASE(uneven) CASE(duplicate) CASE(aborted) CASE(pending_allocation) CASE(records)
+                CASE(bad_records) CASE(withheld) CASE(refused) CASE(unbalanced) CASE(alone)
 #undef CASE
 };
 

@@ -45,6 +45,18 @@ bool hangs(const std::string &name)
 
 bool dropped(const CUstream_st *s) { return machine().sticky[unsigned(s->device)] != 0; }
 
+/* A collective that waits keeps its multiprocessors: were there more to wait, one that another rank needs might never
+ * find room.  The lock is held. */
+void check_room(int device)
+{
+    unsigned blocks = 0;
+    for (const CUstream_st *s : machine().streams)
+        if (s->device == device && !s->queue.empty() && s->queue.front().met)
+            blocks += s->queue.front().task.grid.x;
+    if (blocks > SM_COUNT)
+        complain("collectives that wait on device %d take %u multiprocessors, of %u", device, blocks, SM_COUNT);
+}
+
 /* Whether the head of a stream may run; a collective's arrives at its meeting. */
 bool runnable(CUstream_st *s)
 {
@@ -60,6 +72,7 @@ bool runnable(CUstream_st *s)
         head.met = true;
         head.task.start_ns = now_ns();
         m.arrived++;
+        check_room(s->device);
     }
     return m.arrived >= m.members;
 }
