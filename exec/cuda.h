@@ -10,12 +10,12 @@
 #include "exec/backend.h"
 #include "exec/compute.h"
 #include "exec/data.h"
-#include "exec/text.h"
+#include "exec/state.h"
 #include "exec/workers.h"
 #include "profile/trace.h"
 
 /* Both sides are built together; another one's module is refused. */
-#define CUDA_MODULE_ABI    2
+#define CUDA_MODULE_ABI    3
 #define CUDA_MODULE_SYMBOL "parprof_cuda"
 
 struct cuda_host {

@@ -129,7 +129,7 @@ static struct text *open_text(const char *content, const struct model *model, ui
 {
     GError *error = NULL;
     g_autofree char *path = write_file(content, -1);
-    struct text *text = text_open(path, model, batch, &error);
+    struct text *text = text_open(path, model, false, &error);
     g_assert_no_error(error);
     return text;
 }
