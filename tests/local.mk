@@ -62,6 +62,7 @@ UNIT_TESTS = \
 	%D%/t-sim-ddp \
 	%D%/t-split \
 	%D%/t-sweep \
+	%D%/t-epochs \
 	%D%/t-text \
 	%D%/t-trace \
 	%D%/t-traffic \
