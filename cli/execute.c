@@ -50,10 +50,10 @@ static void begin(void *user)
     e->begun(e->user);
 }
 
-static void tell(void *user, uint32_t step, double loss)
+static void tell(void *user, double loss)
 {
     const struct execution *e = user;
-    e->learned(e->user, step, loss);
+    e->learned(e->user, loss);
 }
 
 static struct run make_run(const struct job *job, const struct options *o, const struct execution *e,

@@ -14,7 +14,7 @@ struct execution {
     const struct state *begin;         /* as in struct run */
     struct state *end;
     void (*begun)(void *user); /* as in struct run; may be NULL */
-    void (*learned)(void *user, uint32_t step, double loss);
+    void (*learned)(void *user, double loss);
     void *user;
     const char *what; /* is going on, for the line of progress */
 };

@@ -84,11 +84,10 @@ static char *loss_columns(const struct school *s, const char *before, double los
                              : g_strdup_printf("%sloss %5.2f", before, loss);
 }
 
-static void learned(void *user, uint32_t step, double loss)
+static void learned(void *user, double loss)
 {
     struct school *s = user;
     const int64_t now_ns = clock_ns();
-    (void)step;
     s->sum += loss;
     s->logged_sum += loss;
     s->done++;
@@ -117,10 +116,9 @@ struct exam {
     uint32_t n;
 };
 
-static void examined(void *user, uint32_t step, double loss)
+static void examined(void *user, double loss)
 {
     struct exam *exam = user;
-    (void)step;
     exam->sum += loss;
     exam->n++;
 }

@@ -192,8 +192,7 @@ static bool settle_step(struct walk *w, uint32_t step, GError **error)
     if (step >= run_first_measured(run) && !w->ops->gather)
         collect_step(w, step - run_first_measured(run), &w->timing[step & 1]);
     if (run->learned && step >= run->warmup)
-        run->learned(run->user, step - run->warmup,
-                     w->loss_share ? step_loss(w, step, &w->timing[step & 1]) : NAN);
+        run->learned(run->user, w->loss_share ? step_loss(w, step, &w->timing[step & 1]) : NAN);
     if (run->progress)
         run->progress(run->user, step + 1, run_first_measured(run) + run->steps);
     return true;

@@ -36,10 +36,9 @@ struct run {
     double timeout_s; /* cuda: how long nothing may advance before the run is given up; 0: for ever */
     const volatile int *cancel; /* polled; nonzero asks to stop soon, with what is measured so far */
     void (*progress)(void *, uint32_t done, uint32_t of); /* may be NULL; called from the caller's thread */
-    /* May be NULL.  Called likewise before the first step after the warm-up, and when one is over, counted from there, with
-     * its loss. */
+    /* May be NULL.  Called likewise before the first step after the warm-up, and when one is over, with its loss. */
     void (*begun)(void *);
-    void (*learned)(void *, uint32_t step, double loss);
+    void (*learned)(void *, double loss);
     /* May be NULL.  Called on the caller's thread after each step, warm-up too, while the ranks are at rest;
      * cell gives the memory of a value.  For tests. */
     void (*observe)(void *, uint32_t step, bool measured, void *(*cell)(void *engine, uint32_t value),

@@ -80,6 +80,7 @@ SHELL_TESTS = \
 	%D%/cuda-gpu-run.sh \
 	%D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh \
+	%D%/epochs.sh \
 	%D%/cuda-modes.sh \
 	%D%/cuda-output.sh \
 	%D%/cuda-waits.sh \

@@ -84,10 +84,9 @@ static void begun(void *user)
     t->begun++;
 }
 
-static void learned(void *user, uint32_t step, double loss)
+static void learned(void *user, double loss)
 {
     struct taught *t = user;
-    (void)step;
     g_assert_cmpuint(t->n, <, STEPS);
     t->loss[t->n++] = loss;
 }
