@@ -1,38 +1,13 @@
 #include "cli/attempts.h"
 
-#include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/balance.h"
+#include "cli/execute.h"
+#include "exec/text.h"
 #include "plan/split.h"
 
 enum { CALIBRATION_STEPS = 5, CALIBRATION_WARMUP = 1 };
-
-static volatile int cancelled;
-
-static void on_interrupt(int signal)
-{
-    static const char message[] = "\nparprof: stopping after what is running; again: at once\n";
-    (void)signal;
-    cancelled = 1;
-    if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-        return;
-}
-
-void attempts_catch_interrupt(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
-    sigaction(SIGINT, &action, NULL);
-}
-
-static void show_progress(void *user, uint32_t done, uint32_t of)
-{
-    const char *what = user;
-    fprintf(stderr, done < of ? "\r%s: step %" PRIu32 " of %" PRIu32 " " : "\r\033[K", what, done, of);
-}
 
 void attempts_release(struct attempts *r)
 {
@@ -42,56 +17,12 @@ void attempts_release(struct attempts *r)
     }
     outcome_release(&r->apart);
     g_clear_pointer(&r->measured, cost_table_free);
+    g_clear_pointer(&r->training.epochs, g_free);
 }
 
 const struct attempt *attempts_main(const struct attempts *r)
 {
     return &r->list[r->n - 1];
-}
-
-static bool execute(const struct job *job, const struct options *o, const struct shape *shape,
-                    uint32_t warmup, uint32_t steps, const char *what, struct outcome *out, GError **error)
-{
-    struct plan own;
-    *out = (struct outcome){0};
-    struct plan *plan = job_plan(job, shape, &own, error);
-    if (!plan)
-        return false;
-    plan_place(plan);
-    struct run run = {.plan = plan,
-                      .model = job->model,
-                      .warmup = warmup,
-                      .warmup_s = o->given[OPTION_WARMUP] ? 0 : job->engine->warmup_s,
-                      .steps = steps,
-                      .seed = option_number(o, OPTION_SEED, 1),
-                      .lr = job->lr,
-                      .momentum = job->momentum,
-                      .clip_norm = job->clip_norm,
-                      .data = option_text(o, OPTION_DATA, NULL),
-                      .link_gbps = job->link_gbps,
-                      .link_us = job->link_us,
-                      .untraced = o->given[OPTION_NO_TRACE],
-                      .timeout_s = option_number(o, OPTION_TIMEOUT, 60),
-                      .cancel = &cancelled,
-                      .progress = isatty(STDERR_FILENO) && !o->given[OPTION_QUIET] ? show_progress : NULL,
-                      .user = (void *)what};
-    trace_init(&out->trace);
-    GError *failure = NULL;
-    bool ok = job->engine->run(&run, &out->trace, &failure);
-    if (!ok && out->trace.n_steps > 0)
-        trace_label(&out->trace, "partial", "%u of %u steps, then the run failed", out->trace.n_steps, steps);
-    out->there = out->trace.n_steps > 0 && analyze(&out->trace, &out->analysis, failure ? NULL : &failure);
-    ok = ok && (out->there || out->trace.n_steps == 0);
-    bool stuck = g_error_matches(failure, ENGINE_ERROR, ENGINE_ERROR_STUCK);
-    if (failure)
-        g_propagate_error(error, failure);
-    if (out->there)
-        label_trace(job, shape, &out->trace);
-    else
-        trace_release(&out->trace);
-    if (!stuck) /* a thread that hangs still has it */
-        job_plan_release(job, &own);
-    return ok;
 }
 
 /* Measures each op's cost in a pass without overlap, and with the even split where that is to be balanced by
@@ -102,8 +33,12 @@ static bool calibrate(struct job *job, const struct options *o, struct attempts 
     struct outcome calibration;
     if (balance_wanted(job))
         apart.split = split_rules[0];
-    uint32_t steps = MIN(option_number(o, OPTION_STEPS, 10), CALIBRATION_STEPS);
-    bool ok = execute(job, o, &apart, CALIBRATION_WARMUP, steps, "measuring costs", &calibration, error);
+    const struct execution execution = {.shape = &apart,
+                                        .warmup = CALIBRATION_WARMUP,
+                                        .steps = MIN(option_number(o, OPTION_STEPS, 10), CALIBRATION_STEPS),
+                                        .part = job->training.epochs ? DATA_TRAIN : DATA_ALL,
+                                        .what = "measuring costs"};
+    bool ok = execute(job, o, &execution, &calibration, error);
     if (ok && calibration.there) {
         g_free(job->rank_speed);
         job->rank_speed = g_new(double, calibration.trace.t.n_ranks);
@@ -126,27 +61,36 @@ static bool predict_apart(const struct job *job, const struct cost_model *costs,
            predict(job, &apart, costs, &r->apart, error);
 }
 
+static bool run_steps(const struct job *job, const struct options *o, const struct shape *shape,
+                      struct outcome *out, GError **error)
+{
+    g_autofree char *what = g_strdup_printf("running, overlap %s", overlap_name(shape->overlap));
+    const struct execution execution = {.shape = shape,
+                                        .warmup = option_number(o, OPTION_WARMUP, 2),
+                                        .steps = option_number(o, OPTION_STEPS, 10),
+                                        .what = job->n_overlaps > 1 ? what : "running"};
+    return execute(job, o, &execution, out, error);
+}
+
 /* Runs each overlap, after the simulator has said what it expects.  An interrupt leaves what is there by
  * then. */
 static bool run_real(struct job *job, const struct options *o, struct attempts *r, GError **error)
 {
-    uint32_t steps = option_number(o, OPTION_STEPS, 10), warmup = option_number(o, OPTION_WARMUP, 2);
     if (!calibrate(job, o, r, error))
         return false;
-    if (cancelled)
+    if (execute_cancelled())
         return true;
     const struct cost_model *costs = cost_table_model(r->measured);
     if (!predict_apart(job, costs, r, error))
         return false;
-    for (unsigned i = 0; i < job->n_overlaps && !cancelled; i++) {
+    for (unsigned i = 0; i < job->n_overlaps && !execute_cancelled(); i++) {
         struct attempt *attempt = &r->list[r->n];
         struct shape shape = job_shape(job, job->overlaps[i]);
         *attempt = (struct attempt){.overlap = shape.overlap};
         if (!predict(job, &shape, costs, &attempt->predicted, error))
             return false;
-        g_autofree char *what = g_strdup_printf("running, overlap %s", overlap_name(shape.overlap));
-        bool ok = execute(job, o, &shape, warmup, steps, job->n_overlaps > 1 ? what : "running",
-                          &attempt->outcome, error);
+        const bool ok = job->training.epochs ? train(job, o, &shape, &r->training, &attempt->outcome, error)
+                                             : run_steps(job, o, &shape, &attempt->outcome, error);
         r->n += attempt->outcome.there;
         if (!attempt->outcome.there)
             outcome_release(&attempt->predicted);
@@ -174,22 +118,17 @@ static bool run_given(const struct job *job, const struct options *o, struct att
 {
     struct attempt *attempt = &r->list[0];
     *attempt = (struct attempt){.overlap = job->shape.overlap};
-    bool ok = job->engine->real
-                  ? execute(job, o, &job->shape, option_number(o, OPTION_WARMUP, 2),
-                            option_number(o, OPTION_STEPS, 10), "running", &attempt->outcome, error)
-                  : predict(job, &job->shape, job->costs, &attempt->outcome, error);
+    bool ok = job->engine->real ? run_steps(job, o, &job->shape, &attempt->outcome, error)
+                                : predict(job, &job->shape, job->costs, &attempt->outcome, error);
     r->n = attempt->outcome.there;
     return ok;
-}
-
-bool attempts_cancelled(void)
-{
-    return cancelled;
 }
 
 bool attempts_make(struct attempts *r, struct job *job, const struct options *o, GError **error)
 {
     *r = (struct attempts){0};
+    if (job->engine->real && !job_open_text(job, o, error))
+        return false;
     if (job->given)
         return run_given(job, o, r, error);
     return job->engine->real ? run_real(job, o, r, error) : run_simulated(job, r, error);

@@ -2,7 +2,7 @@
 #ifndef CLI_ATTEMPTS_H
 #define CLI_ATTEMPTS_H
 
-#include "cli/predict.h"
+#include "cli/train.h"
 
 /* One overlap: run, or simulated where nothing is run; and in the first case, what the simulator expected. */
 struct attempt {
@@ -15,11 +15,8 @@ struct attempts {
     unsigned n;                    /* 0: interrupted before the first measured step */
     struct outcome apart;          /* without overlap, predicted: where no attempt is */
     struct cost_table *measured;   /* of a real run, made without overlap */
+    struct training training;      /* of a run of epochs */
 };
-
-/* The first SIGINT asks for a partial result; a second one ends the program the hard way. */
-void attempts_catch_interrupt(void);
-bool attempts_cancelled(void);
 
 /* False with the error set; what is there by then, the steps that a failing run was through with included, is released
  * with the rest.  A real run measures the

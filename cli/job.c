@@ -5,6 +5,8 @@
 
 #include "cli/balance.h"
 #include "cli/cli.h"
+#include "cli/train.h"
+#include "exec/text.h"
 #include "plan/bucket.h"
 #include "plan/schedule.h"
 #include "profile/table.h"
@@ -356,7 +358,14 @@ bool job_open(struct job *job, const struct options *o, GError **error)
     return pick_mode(job, o, error) && job_pick_engine(job, o, error) &&
            options_check(o, job->mode->name, job->engine->name, error) && pick_model(job, o, error) &&
            pick_machine(job, o, error) && pick_shape(job, o, error) && job_pick_prices(job, o, error) &&
-           (!job->costs || balance(job, job->costs, error));
+           (!job->costs || balance(job, job->costs, error)) && train_pick(job, o, error);
+}
+
+bool job_open_text(struct job *job, const struct options *o, GError **error)
+{
+    if (!job->text && o->given[OPTION_DATA])
+        job->text = text_open(option_text(o, OPTION_DATA, NULL), job->model, job->training.epochs > 0, error);
+    return job->text || !o->given[OPTION_DATA];
 }
 
 struct plan *job_plan(const struct job *job, const struct shape *shape, struct plan *own, GError **error)
@@ -382,6 +391,7 @@ void job_release(struct job *job)
     g_clear_pointer(&job->actions, g_free);
     g_clear_pointer(&job->file, g_free);
     g_clear_pointer(&job->checksum, g_free);
+    g_clear_pointer(&job->text, text_close);
     g_clear_pointer(&job->model, model_free);
     prices_release(&job->prices);
     g_clear_pointer(&job->cluster, cluster_free);

@@ -2,6 +2,8 @@
 #ifndef CLI_JOB_H
 #define CLI_JOB_H
 
+#include <stdio.h>
+
 #include "cli/options.h"
 #include "cli/prices.h"
 #include "plan/engine.h"
@@ -29,6 +31,12 @@ struct job {
     double link_gbps, link_us;      /* real engines: pace of transfers in memory; 0 and 0: none */
     uint32_t shrink;                /* what the widths are divided by; 0 or 1: nothing */
     double lr, momentum, clip_norm; /* as in struct run */
+    struct {                        /* cli/train.h; batches 0: all of the text, or some */
+        uint32_t epochs, batches, log_every, eval_batch;
+        double lr_step;
+    } training;
+    struct text *text; /* real engines: what is trained on; NULL: synthetic data */
+    FILE *say;         /* where rows of training go; NULL: nowhere */
     bool interleaved;               /* ranks take turns on the devices, as measured */
     char *why_not_first;            /* auto: why a better engine was passed over; NULL: it was not */
 };
@@ -54,6 +62,9 @@ uint32_t job_default_ranks(const struct job *);
 bool job_pick_pipeline(struct job *, const struct options *, GError **);
 /* How many stages a rank has where nobody says: what the schedule needs, or enough to be what it is for. */
 uint32_t job_default_stages(const struct schedule *);
+
+/* Reads the text that is trained on, once; release closes it. */
+bool job_open_text(struct job *, const struct options *, GError **);
 
 /* The plan of one of its shapes: the given one, or one made in `own`, which job_plan_release frees.  NULL
  * with the error. */

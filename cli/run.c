@@ -4,6 +4,7 @@
 #include "cli/advice.h"
 #include "cli/attempts.h"
 #include "cli/cli.h"
+#include "cli/execute.h"
 #include "cli/files.h"
 #include "cli/job.h"
 #include "cli/notes.h"
@@ -96,6 +97,7 @@ static bool conclude(const struct job *job, const struct options *o, const struc
     if (main->predicted.there)
         report.predicted_analysis = &main->predicted.analysis;
     report.costs = r->measured;
+    report.training = r->training.n ? &r->training : NULL;
     bool ok = files_write(f, &report, error);
     if (!o->given[OPTION_QUIET]) {
         summary_head(job, o, report.trace, out);
@@ -120,11 +122,12 @@ static bool run_job(const struct options *o, int *status, GError **error)
     bool ok = plan ? plan_file_open(&job, plan, o, error) : job_open(&job, o, error);
     /* A simulation has nothing to report before its end: it may be ended at once. */
     if (ok && job.engine->real)
-        attempts_catch_interrupt();
+        execute_catch_interrupt();
     ok = ok && files_check(&files, job.mode->name, o, error) &&
-         (!job.engine->real || drawing_ready(&files.drawing, error)) &&
-         attempts_make(&attempts, &job, o, error);
-    if (ok && attempts_cancelled())
+         (!job.engine->real || drawing_ready(&files.drawing, error));
+    job.say = o->given[OPTION_QUIET] ? NULL : files_take_stdout(&files) ? stderr : stdout;
+    ok = ok && attempts_make(&attempts, &job, o, error);
+    if (ok && execute_cancelled())
         *status = EXIT_INTERRUPTED;
     if (attempts.n) {
         job.shape.overlap = attempts_main(&attempts)->overlap; /* the last may have been kept from running */

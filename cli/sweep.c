@@ -6,6 +6,7 @@
 
 #include "cli/attempts.h"
 #include "cli/cli.h"
+#include "cli/execute.h"
 #include "cli/figures.h"
 #include "cli/output.h"
 #include "cli/points.h"
@@ -140,7 +141,7 @@ static void show_progress(struct sweep_job *s)
 static void *simulate_points(void *user)
 {
     struct sweep_job *s = user;
-    for (uint32_t i; (i = s->next++) < s->points.n && !attempts_cancelled();) {
+    for (uint32_t i; (i = s->next++) < s->points.n && !execute_cancelled();) {
         try_point(s, i, false);
         if (!s->real[i])
             show_progress(s);
@@ -162,7 +163,7 @@ static void simulate_all(struct sweep_job *s)
 static void run_all(struct sweep_job *s)
 {
     for (uint32_t i = 0; i < s->points.n; i++)
-        if (s->real[i] && !attempts_cancelled()) {
+        if (s->real[i] && !execute_cancelled()) {
             try_point(s, i, true);
             show_progress(s);
         }
@@ -189,7 +190,7 @@ static void begin_series(struct sweep_job *s)
 /* One that explains the failure of all. */
 static bool any_good(const struct series *series, GError **error)
 {
-    if (series->best != UINT32_MAX || attempts_cancelled())
+    if (series->best != UINT32_MAX || execute_cancelled())
         return true;
     g_set_error(error, OPTION_ERROR, 0, "no point of the sweep could be had: %s", series->points[0].why_not);
     return false;
@@ -242,7 +243,7 @@ static void extend_title(struct series *series)
 
 static bool sweep(struct sweep_job *s, const struct drawing *drawing, GError **error)
 {
-    attempts_catch_interrupt();
+    execute_catch_interrupt();
     begin_series(s);
     simulate_all(s);
     if (memchr(s->real, true, s->points.n) && !drawing_ready(drawing, error))
@@ -262,7 +263,7 @@ static bool sweep_command(const struct options *o, int *status, GError **error)
     if (ok) {
         s.real = g_new0(bool, s.points.n);
         ok = sweep(&s, &drawing, error);
-        if (ok && attempts_cancelled())
+        if (ok && execute_cancelled())
             *status = EXIT_INTERRUPTED;
         series_release(&s.series);
         g_free(s.real);

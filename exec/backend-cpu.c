@@ -9,7 +9,7 @@
 #include "exec/data.h"
 #include "exec/host.h"
 #include "exec/random.h"
-#include "exec/text.h"
+#include "exec/state.h"
 #include "exec/workers.h"
 #include "profile/clock.h"
 #include "profile/trace.h"
@@ -33,11 +33,10 @@ struct cpu {
     struct workers *workers;
     struct comm *comm;
     struct arenas arenas;
-    struct text *text; /* NULL: synthetic data */
-    void **mem;        /* by access */
-    uint32_t *maker;   /* by value: the one of equal weights that is made, the others are its copies */
-    uint32_t *home;    /* by rank: the lane that sets its memory up */
-    uint64_t *jitter;  /* by lane: state of its delays */
+    void **mem;       /* by access */
+    uint32_t *maker;  /* by value: the one of equal weights that is made, the others are its copies */
+    uint32_t *home;   /* by rank: the lane that sets its memory up */
+    uint64_t *jitter; /* by lane: state of its delays */
     bool jittered, poisoned;
     uint32_t poisoned_step; /* the last before which memory was poisoned */
     atomic_int stop;
@@ -142,12 +141,14 @@ static void set_pointers(struct cpu *cpu)
             cpu->home[plan->t.lanes[i].rank] = i;
 }
 
-/* What is live in and no weight, such as what an optimizer remembers, is 0 before the first step. */
+/* What is live in and no weight, such as what an optimizer remembers, is 0 before the first step, or what it
+ * was. */
 static void clear(struct cpu *cpu, uint32_t rank)
 {
     for (uint32_t i = 0; i < cpu->plan->n_values; i++) {
         const struct value *v = &cpu->plan->values[i];
-        if (v->flags & VALUE_LIVE_IN && v->cls != VALUE_WEIGHT && v->root == i && v->rank == rank && v->bytes)
+        if (v->flags & VALUE_LIVE_IN && v->cls != VALUE_WEIGHT && v->root == i && v->rank == rank &&
+            v->bytes && !state_put(cpu->run->begin, v, cpu_cell(cpu, i)))
             memset(cpu_cell(cpu, i), 0, v->bytes);
     }
 }
@@ -177,7 +178,8 @@ static void choose_makers(struct cpu *cpu)
 static void make_weights(struct cpu *cpu, uint32_t rank)
 {
     for (uint32_t i = 0; i < cpu->plan->n_values; i++)
-        if (is_weight(cpu->plan, i) && cpu->plan->values[i].rank == rank && cpu->maker[i] == i)
+        if (is_weight(cpu->plan, i) && cpu->plan->values[i].rank == rank && cpu->maker[i] == i &&
+            !state_put(cpu->run->begin, &cpu->plan->values[i], cpu_cell(cpu, i)))
             data_init_layer(cpu->run->model, cpu->plan->values[i].index, cpu->run->seed, cpu_cell(cpu, i));
 }
 
@@ -205,10 +207,7 @@ static bool compute(struct cpu *cpu, const struct job *job, void *const *mem, GE
     if (tag->kind == OP_INPUT) {
         const struct samples s = plan_samples(cpu->plan, job->id);
         const uint32_t at = compute_data_step(cpu->plan, job->id, data_step);
-        if (cpu->text)
-            text_fill(cpu->text, cpu->run->seed, at, s.first, s.n, mem[0]);
-        else
-            data_fill(cpu->run->model, cpu->run->seed, at, s.first, s.n, mem[0]);
+        data_deal(cpu->run, at, s.first, s.n, mem[0]);
         return true;
     }
     int status = compute_op(&cpu->compute, NULL, job->id, data_step, mem);
@@ -332,13 +331,6 @@ static bool start_workers(struct cpu *cpu, GError **error)
     return cpu->workers != NULL;
 }
 
-static bool open_text(struct cpu *cpu, GError **error)
-{
-    const struct run *run = cpu->run;
-    cpu->text = run->data ? text_open(run->data, run->model, plan_batch(cpu->plan), error) : NULL;
-    return cpu->text || !run->data;
-}
-
 static void init_jitter(struct cpu *cpu, uint64_t seed)
 {
     cpu->jitter = g_new(uint64_t, cpu->plan->t.n_lanes);
@@ -373,7 +365,7 @@ static bool cpu_open(const struct run *run, void **backend, GError **error)
     cpu->compute = (struct compute){run, plan, run->model, kernels_of(run->model)};
     cpu->poisoned_step = OP_NONE;
     if (!cpu_jitter(&cpu->jittered, &seed, error) || !arenas_poisoned(&cpu->poisoned, error) ||
-        !open_text(cpu, error) || !check_memory(run, error) || !open_memory(cpu, error))
+        !check_memory(run, error) || !open_memory(cpu, error))
         return false;
     init_jitter(cpu, seed);
     cpu->comm = comm_open(plan, cpu->compute.k, run->link_gbps, run->link_us, &cpu->stop, error);
@@ -432,7 +424,6 @@ static void cpu_close(void *backend)
     workers_close(cpu->workers);
     comm_close(cpu->comm);
     arenas_close(&cpu->arenas);
-    text_close(cpu->text);
     g_free(cpu->mem);
     g_free(cpu->maker);
     g_free(cpu->home);

@@ -17,7 +17,7 @@ struct trace;
 struct timing {
     int64_t *start_ns, *end_ns; /* monotonic */
     int64_t *work_ns;           /* as trace_op has it */
-    double *loss;               /* LOSS ops only: their result, safe from the next step's */
+    double *loss;               /* LOSS ops only: their result, safe from the next step's; backends without `loss` */
 };
 
 struct backend_ops {
@@ -35,6 +35,10 @@ struct backend_ops {
     /* Blocks the caller until the event is complete in the step, or *cancel asks to stop (then it aborts and
      * returns true). */
     bool (*reach)(void *backend, uint32_t event, uint32_t step, GError **);
+    /* What a LOSS op of a step that has been reached came to.  NULL: it is in the timing. */
+    double (*loss)(void *backend, uint32_t op, uint32_t step);
+    /* Forgets the times of the steps so far; in sync.  NULL: it keeps none. */
+    bool (*forget)(void *backend, GError **);
     /* NULL: reach leaves a step's times in its timing.  Else they are known when all is over and in sync:
      * called for each measured step in order, fills `timing` with its times and adds its spans, whose ops are
      * the trace's from `first_row` on, in sealed order. */

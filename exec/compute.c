@@ -1,5 +1,7 @@
 #include "exec/compute.h"
 
+#include "exec/state.h"
+
 static uint32_t n_accesses(const struct compute *c, uint32_t op)
 {
     return c->plan->ops[op + 1].first_access - c->plan->ops[op].first_access;
@@ -57,7 +59,8 @@ static int optimize(const struct compute *c, void *stream, uint32_t op, uint32_t
         [OPTIMIZER_SGD] = 2, [OPTIMIZER_MOMENTUM] = 3, [OPTIMIZER_ADAM] = 4};
     const unsigned optimizer = c->plan->optimizer;
     const uint32_t n = n_accesses(c, op), a_piece = accesses[optimizer],
-                   t = (step - c->run->data_step) * MAX(c->plan->n_updates, 1) +
+                   t = (uint32_t)state_updates(c->run->begin) +
+                       (step - c->run->data_step) * MAX(c->plan->n_updates, 1) +
                        c->plan->ops[op].tag.version + 1;
     const double *factor = n % a_piece ? (const double *)mem[n - 1] + 1 : NULL;
     int status = 0;

@@ -15,7 +15,7 @@ struct compute {
 };
 
 /* step: the plan's, by position in the data: its rounds are at compute_data_step, which keys dropout; Adam
- * counts the updates from the first step of the run, run->data_step. mem[i] is the memory of the op's i-th
+ * counts the updates from the first step of the run, run->data_step, and those before it. mem[i] is the memory of the op's i-th
  * access (order: see plan.h).  stream is handed to every kernel, NULL on CPU. Returns 0 or the first kernel's
  * nonzero status.  A rank without samples writes zeros where it would write gradients. */
 /* Where in the data an op of a plan with several rounds finds its samples. */

@@ -5,6 +5,7 @@
 #include "exec/arena.h"
 #include "exec/backend-cpu.h"
 #include "exec/host.h"
+#include "exec/text.h"
 #include "exec/walk.h"
 #include "kernels/kernels.h"
 #include "profile/trace.h"
@@ -55,9 +56,9 @@ static void label_threads(struct trace *trace, const struct plan *plan)
     g_string_free(text, TRUE);
 }
 
-static void label_data(struct trace *trace, const char *path)
+static void label_data(struct trace *trace, const struct text *text)
 {
-    g_autofree char *name = g_filename_display_basename(path);
+    g_autofree char *name = text_name(text);
     trace_label(trace, "data", "%s", name);
 }
 
@@ -71,7 +72,7 @@ static bool label(const struct run *run, struct trace *trace, GError **error)
     label_link(trace, run->link_gbps, run->link_us);
     label_threads(trace, run->plan);
     if (run->data)
-        label_data(trace, run->data);
+        label_data(trace, run->data->text);
     if (poisoned)
         trace_label(trace, "memory", "poisoned before every step");
     if (jittered)

@@ -10,7 +10,7 @@
 #include "exec/backend.h"
 #include "exec/compute.h"
 #include "exec/data.h"
-#include "exec/text.h"
+#include "exec/state.h"
 #include "exec/workers.h"
 #include "profile/trace.h"
 

@@ -88,6 +88,16 @@ void data_fill(const struct model *model, uint64_t seed, uint32_t step, uint32_t
     }
 }
 
+void data_deal(const struct run *run, uint32_t step, uint32_t first, uint32_t n, int32_t *out)
+{
+    const bool apart = run->part == DATA_VALID || run->part == DATA_TEST;
+    if (run->data)
+        text_fill(run->data, run->seed, step, first, n, out);
+    else
+        data_fill(run->model, apart ? random_numbered(random_mix(run->seed), run->part) : run->seed, step,
+                  first, n, out);
+}
+
 uint64_t data_dropout_key(uint64_t seed, uint32_t step, uint32_t layer, uint32_t site)
 {
     /* another start than that of weights and of samples */

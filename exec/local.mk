@@ -1,7 +1,7 @@
 libparprof_a_SOURCES += %D%/arena.h %D%/backend-cpu.h %D%/backend.h %D%/comm.h %D%/compute.h %D%/cuda/host.def \
-	%D%/cuda.h %D%/data.h %D%/exec.h %D%/host.h %D%/layer-call.h %D%/random.h %D%/text.h %D%/walk.h %D%/words.h %D%/workers.h \
+	%D%/cuda.h %D%/data.h %D%/exec.h %D%/host.h %D%/layer-call.h %D%/random.h %D%/state.h %D%/text.h %D%/walk.h %D%/words.h %D%/workers.h \
 	%D%/arena.c %D%/backend-cpu.c %D%/comm-shm.c %D%/compute.c %D%/cpu.c %D%/cuda.c %D%/data.c %D%/host.c \
-	%D%/layer-block.c %D%/layer-dense.c %D%/layer-embedding.c %D%/layers.c %D%/text.c %D%/walk.c %D%/words.c %D%/workers.c
+	%D%/layer-block.c %D%/layer-dense.c %D%/layer-embedding.c %D%/layers.c %D%/state.c %D%/text.c %D%/walk.c %D%/words.c %D%/workers.c
 # The module that knows CUDA, opened when a GPU is asked for.  Its C files are of the rooms exec and profile, its kernels of
 # the room kernels.
 CUDA_MODULE_SOURCES = %D%/cuda/nccl-clique.h %D%/cuda/nccl-gang.h %D%/cuda/comm.h %D%/cuda/module.h %D%/cuda/nvml.h %D%/cuda/peer.h %D%/cuda/run.h \

@@ -20,12 +20,13 @@
 
 struct word {
     const char *text;
-    uint32_t count, number; /* number: by first occurrence */
+    uint32_t count, number; /* count: where the vocabulary is from; number: by first occurrence */
 };
 
 struct text {
     const struct model *model;
-    uint32_t batch;
+    char *path;
+    bool in_parts;
     uint64_t n_samples;
     uint32_t *tokens, n_tokens, room; /* numbers of words by first occurrence, then of the vocabulary */
     struct word *words;
@@ -76,10 +77,7 @@ static void take(void *user, const char *word)
         t->room = MAX(2 * t->room, 4096);
         t->tokens = g_renew(uint32_t, t->tokens, t->room);
     }
-    uint32_t number = number_of(t, word);
-    if (number != UNKNOWN)
-        t->words[number].count++;
-    t->tokens[t->n_tokens++] = number;
+    t->tokens[t->n_tokens++] = number_of(t, word);
 }
 
 static bool read_words(struct text *t, int file, const char *path, GError **error)
@@ -127,33 +125,37 @@ static int by_frequency(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
+/* Where a part begins: in tenths, parts one after another. */
+static uint64_t part_begin(const struct text *t, enum data_part part)
+{
+    static const unsigned tenths[] = {[DATA_VALID] = 8, [DATA_TEST] = 9, [DATA_PARTS] = 10};
+    return t->n_samples / 10 * tenths[part] + t->n_samples % 10 * tenths[part] / 10;
+}
+
+static void count_samples(struct text *t)
+{
+    const struct model *model = t->model;
+    const uint32_t ahead = model->task == TASK_TOKENS;
+    t->n_samples = t->n_tokens > ahead ? (t->n_tokens - ahead) / model->dims.seq : 0;
+}
+
 static void number_tokens(struct text *t)
 {
     g_autofree uint32_t *token_of = g_new0(uint32_t, (gsize)t->n_words + 1);
+    const uint64_t n_counted = t->in_parts ? part_begin(t, DATA_VALID) * t->model->dims.seq : t->n_tokens;
+    for (uint64_t i = 0; i < n_counted; i++)
+        if (t->tokens[i] != UNKNOWN)
+            t->words[t->tokens[i]].count++;
     if (t->n_words)
         qsort(t->words, t->n_words, sizeof *t->words, by_frequency);
-    t->n_vocabulary = MIN(t->n_words, t->model->dims.vocab - 1) + 1;
-    for (uint32_t i = 1; i < t->n_vocabulary; i++)
-        token_of[t->words[i - 1].number] = i;
+    t->n_vocabulary = 1;
+    for (uint32_t i = 0; i < t->n_words && t->words[i].count && t->n_vocabulary < t->model->dims.vocab; i++)
+        token_of[t->words[i].number] = t->n_vocabulary++;
     for (uint32_t i = 0; i < t->n_tokens; i++)
         t->tokens[i] = t->tokens[i] == UNKNOWN ? 0 : token_of[t->tokens[i]];
 }
 
-static bool count_samples(struct text *t, const char *path, GError **error)
-{
-    const struct model *model = t->model;
-    uint32_t ahead = model->task == TASK_TOKENS;
-    t->n_samples = t->n_tokens > ahead ? (t->n_tokens - ahead) / model->dims.seq : 0;
-    return t->n_samples >= t->batch ||
-           refuse(
-               path, error,
-               "the text has %" G_GUINT64_FORMAT
-               " samples of %u words, fewer than the batch of %u; give a longer text, a smaller --batch or "
-               "a smaller --seq-len",
-               t->n_samples, model->dims.seq, t->batch);
-}
-
-struct text *text_open(const char *path, const struct model *model, uint32_t batch, GError **error)
+struct text *text_open(const char *path, const struct model *model, bool in_parts, GError **error)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not block */
     if (file < 0) {
@@ -161,17 +163,21 @@ struct text *text_open(const char *path, const struct model *model, uint32_t bat
         return NULL;
     }
     struct text *t = g_new0(struct text, 1);
-    *t = (struct text){.model = model, .batch = batch, .strings = g_string_chunk_new(PIECE_BYTES)};
+    *t = (struct text){.model = model,
+                       .path = g_strdup(path),
+                       .in_parts = in_parts,
+                       .strings = g_string_chunk_new(PIECE_BYTES)};
     t->numbers = g_hash_table_new(g_str_hash, g_str_equal);
     bool ok = check_file(file, path, error) && read_words(t, file, path, error);
     close(file);
     g_clear_pointer(&t->numbers, g_hash_table_destroy);
-    if (ok)
-        number_tokens(t);
-    if (ok && count_samples(t, path, error))
-        return t;
-    text_close(t);
-    return NULL;
+    if (!ok) {
+        text_close(t);
+        return NULL;
+    }
+    count_samples(t);
+    number_tokens(t);
+    return t;
 }
 
 void text_close(struct text *t)
@@ -179,14 +185,35 @@ void text_close(struct text *t)
     if (!t)
         return;
     g_string_chunk_free(t->strings);
+    g_free(t->path);
     g_free(t->words);
     g_free(t->tokens);
     g_free(t);
 }
 
-uint64_t text_samples(const struct text *t)
+bool text_part(const struct text *t, enum data_part part, uint32_t batch, struct text_part *out,
+               GError **error)
 {
-    return t->n_samples;
+    static const char *const whats[DATA_PARTS] = {[DATA_ALL] = "the text",
+                                                  [DATA_TRAIN] = "the part of the text to train on",
+                                                  [DATA_VALID] = "the part of the text to validate",
+                                                  [DATA_TEST] = "the part of the text to test"};
+    const bool all = part == DATA_ALL;
+    const uint64_t first = all ? 0 : part_begin(t, part),
+                   n = (all ? t->n_samples : part_begin(t, part + 1)) - first;
+    *out = (struct text_part){t, first, n, batch};
+    return n >= batch ||
+           refuse(t->path, error,
+                  "%s has %" G_GUINT64_FORMAT
+                  " samples of %u words, fewer than the batch of %u; give a longer text, a smaller --%s or "
+                  "a smaller --seq-len",
+                  whats[part], n, t->model->dims.seq, batch,
+                  part == DATA_VALID || part == DATA_TEST ? "eval-batch" : "batch");
+}
+
+char *text_name(const struct text *t)
+{
+    return g_filename_display_basename(t->path);
 }
 
 const char *text_word(const struct text *t, uint32_t token)
@@ -219,18 +246,21 @@ static uint64_t permuted(uint64_t key, uint64_t i, uint64_t n)
     return i;
 }
 
-uint64_t text_index(const struct text *t, uint64_t seed, uint32_t step, uint32_t sample)
+uint64_t text_index(const struct text_part *p, uint64_t seed, uint32_t step, uint32_t sample)
 {
-    uint64_t n = t->n_samples, steps = (n + t->batch - 1) / t->batch, epoch = step / steps;
-    return permuted(random_numbered(random_mix(seed), epoch), (step % steps * t->batch + sample) % n, n);
+    const uint64_t n = p->n, steps = (n + p->batch - 1) / p->batch, epoch = step / steps;
+    return p->first +
+           permuted(random_numbered(random_mix(seed), epoch), (step % steps * p->batch + sample) % n, n);
 }
 
-void text_fill(const struct text *t, uint64_t seed, uint32_t step, uint32_t first, uint32_t n, int32_t *out)
+void text_fill(const struct text_part *p, uint64_t seed, uint32_t step, uint32_t first, uint32_t n,
+               int32_t *out)
 {
+    const struct text *t = p->text;
     const struct dims *d = &t->model->dims;
     int32_t *target = out + (size_t)n * d->seq;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t *window = t->tokens + text_index(t, seed, step, first + i) * d->seq;
+        const uint32_t *window = t->tokens + text_index(p, seed, step, first + i) * d->seq;
         for (uint32_t j = 0; j < d->seq; j++)
             out[(size_t)i * d->seq + j] = (int32_t)window[j];
         if (t->model->task == TASK_CLASS)

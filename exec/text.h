@@ -6,28 +6,39 @@
  * next window begins where it ends.  A model of tokens predicts each next word, for which the window has one
  * more; one of classes predicts the first word's number modulo the classes.
  *
- * Samples are dealt as PyTorch's DistributedSampler does: an epoch is ceil(N / batch) steps; sample g of its
+ * A text is taken whole, or in parts, in the order of the file: the first eight tenths of its samples to train, a
+ * tenth to validate, the rest to test.  Then the vocabulary is of the words to train on alone.
+ *
+ * Samples of a part are dealt as PyTorch's DistributedSampler does: an epoch is ceil(N / batch) steps; sample g of its
  * step k is entry (k batch + g) mod N of the epoch's permutation, which is keyed by (seed, epoch).  So no
  * sample occurs twice in a step, each at least once an epoch, and no split over ranks changes a number. */
 #ifndef EXEC_TEXT_H
 #define EXEC_TEXT_H
 
-#include "plan/model.h"
+#include "plan/engine.h"
 
 struct text;
 
-/* Reads the file, 64 KiB at a time; keeps 4 bytes a word and the vocabulary.  Fails, naming the file, if it
- * cannot be read, is no regular file, is larger than 4 GiB or has more than 2^28 words, or has fewer samples
- * than the batch. Borrows the model. */
-struct text *text_open(const char *path, const struct model *, uint32_t batch, GError **);
+/* Reads the file, 64 KiB at a time; keeps 4 bytes a word and the vocabulary, of all words or, in_parts, of those to train
+ * on.  Fails, naming the file, if it cannot be read, is no regular file, or is larger than 4 GiB or has more than 2^28
+ * words.  Borrows the model. */
+struct text *text_open(const char *path, const struct model *, bool in_parts, GError **);
 void text_close(struct text *); /* NULL is legal */
 
-uint64_t text_samples(const struct text *);
+char *text_name(const struct text *);                       /* of its file, to be shown; caller frees */
 const char *text_word(const struct text *, uint32_t token); /* NULL: the text has fewer words */
-uint64_t text_index(const struct text *, uint64_t seed, uint32_t step,
-                    uint32_t sample); /* of the step's sample */
 
+/* Samples [first, first + n) of a text, dealt in batches. */
+struct text_part {
+    const struct text *text;
+    uint64_t first, n;
+    uint32_t batch;
+};
+/* False, naming the file, if the part has fewer samples than a batch. */
+bool text_part(const struct text *, enum data_part, uint32_t batch, struct text_part *, GError **);
+/* Of the step's sample, counted in the text. */
+uint64_t text_index(const struct text_part *, uint64_t seed, uint32_t step, uint32_t sample);
 /* As data_fill: the samples [first, first + n) of a step's global mini-batch. */
-void text_fill(const struct text *, uint64_t seed, uint32_t step, uint32_t first, uint32_t n, int32_t *out);
+void text_fill(const struct text_part *, uint64_t seed, uint32_t step, uint32_t first, uint32_t n, int32_t *out);
 
 #endif

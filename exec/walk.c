@@ -1,11 +1,14 @@
 #include "exec/walk.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "exec/state.h"
 #include "profile/clock.h"
 #include "profile/trace.h"
 
-#define WARMUP_MAX 1000
+#define WARMUP_MAX   1000
+#define FORGET_STEPS 200
 
 /* The plan as calls on lanes, compiled once. */
 struct schedule {
@@ -139,6 +142,15 @@ static int64_t ready_ns(const struct walk *w, uint32_t op, const struct timing *
     return latest_ns;
 }
 
+static double step_loss(const struct walk *w, uint32_t step, const struct timing *t)
+{
+    double loss = 0;
+    for (uint32_t i = 0; i < w->plan->n_ops; i++)
+        if (w->plan->ops[i].tag.kind == OP_LOSS)
+            loss += w->loss_share[i] * (w->ops->loss ? w->ops->loss(w->backend, i, step) : t->loss[i]);
+    return loss;
+}
+
 static void collect_step(struct walk *w, uint32_t measured, const struct timing *t)
 {
     const struct plan *plan = w->plan;
@@ -158,9 +170,9 @@ static void collect_step(struct walk *w, uint32_t measured, const struct timing 
             trace_add_bare_op(trace, &row);
         else
             trace_add_op(trace, &row);
-        if (w->loss_share && plan->ops[op].tag.kind == OP_LOSS)
-            trace->loss[measured] += w->loss_share[op] * t->loss[op];
     }
+    if (w->loss_share)
+        trace->loss[measured] = step_loss(w, run_first_measured(&w->run) + measured, t);
     trace->n_steps = measured + 1;
 }
 
@@ -177,10 +189,12 @@ static bool settle_step(struct walk *w, uint32_t step, GError **error)
             return true;
     }
     w->settled = step + 1;
-    if (step >= run->warmup && !w->ops->gather)
-        collect_step(w, step - run->warmup, &w->timing[step & 1]);
+    if (step >= run_first_measured(run) && !w->ops->gather)
+        collect_step(w, step - run_first_measured(run), &w->timing[step & 1]);
+    if (run->learned && step >= run->warmup)
+        run->learned(run->user, w->loss_share ? step_loss(w, step, &w->timing[step & 1]) : NAN);
     if (run->progress)
-        run->progress(run->user, step + 1, run->warmup + run->steps);
+        run->progress(run->user, step + 1, run_first_measured(run) + run->steps);
     return true;
 }
 
@@ -189,9 +203,10 @@ static bool observe(struct walk *w, uint32_t step, GError **error)
     const struct run *run = &w->run;
     if (!w->ops->sync(w->backend, error))
         return false;
-    bool measured = step >= run->warmup;
+    const uint32_t first = run_first_measured(run);
+    const bool measured = step >= first;
     if (!cancelled(run))
-        run->observe(run->user, measured ? step - run->warmup : step, measured, w->ops->cell, w->backend);
+        run->observe(run->user, measured ? step - first : step, measured, w->ops->cell, w->backend);
     return true;
 }
 
@@ -231,15 +246,29 @@ static bool warm_up(struct walk *w, GError **error)
     return walk_steps(w, first, w->run.warmup, error);
 }
 
+/* Every so often what a backend keeps of steps that nobody will look at is dropped. */
+static bool go_ahead(struct walk *w, GError **error)
+{
+    const uint32_t first = run_first_measured(&w->run);
+    for (uint32_t step = w->run.warmup; step < first && !cancelled(&w->run); step += FORGET_STEPS)
+        if (!walk_steps(w, step, MIN(step + FORGET_STEPS, first), error) ||
+            (w->ops->forget && !cancelled(&w->run) &&
+             !(w->ops->sync(w->backend, error) && w->ops->forget(w->backend, error))))
+            return false;
+    return true;
+}
+
 static bool walk_all(struct walk *w, GError **error)
 {
     if (!warm_up(w, error))
         return false;
-    uint32_t warmup = w->run.warmup;
-    if (warmup && !cancelled(&w->run) &&
+    if (w->run.warmup && !cancelled(&w->run) &&
         !(w->ops->sync(w->backend, error) && w->ops->reset(w->backend, error)))
         return false;
-    return walk_steps(w, warmup, warmup + w->run.steps, error) &&
+    const uint32_t first = run_first_measured(&w->run);
+    if (w->run.begun && !cancelled(&w->run))
+        w->run.begun(w->run.user);
+    return go_ahead(w, error) && walk_steps(w, first, first + w->run.steps, error) &&
            (cancelled(&w->run) || w->ops->sync(w->backend, error));
 }
 
@@ -248,11 +277,11 @@ static bool gather_steps(struct walk *w, GError **error)
 {
     if (!w->ops->gather)
         return true;
-    for (uint32_t step = w->run.warmup; step < w->settled; step++) {
+    for (uint32_t step = run_first_measured(&w->run); step < w->settled; step++) {
         size_t first_row = w->trace->n_ops;
         if (!w->ops->gather(w->backend, step, &w->timing[0], first_row, w->trace, error))
             return false;
-        collect_step(w, step - w->run.warmup, &w->timing[0]);
+        collect_step(w, step - run_first_measured(&w->run), &w->timing[0]);
     }
     return true;
 }
@@ -364,6 +393,10 @@ static void end_trace(struct walk *w)
     if (!w->trace->cancelled) {
         if (hold_alike(w->plan))
             hash_weights(w);
+        if (w->run.end)
+            state_keep(w->run.end, w->plan, w->run.begin,
+                       (uint64_t)(w->run.ahead + w->run.steps) * MAX(w->plan->n_updates, 1), w->ops->cell,
+                       w->backend);
         if (w->ops->touched)
             measure_memory(w);
     }

@@ -7,7 +7,12 @@
 #include "plan/plan.h"
 
 struct trace;
-struct sharing; /* sim/sharing.h */
+struct sharing;   /* sim/sharing.h */
+struct text_part; /* exec/text.h */
+struct state;     /* exec/state.h */
+
+/* What of the data is dealt: all of it, or a part to train, to validate, to test. */
+enum data_part { DATA_ALL, DATA_TRAIN, DATA_VALID, DATA_TEST, DATA_PARTS };
 
 /* What execution needs beside the plan. */
 struct run {
@@ -15,24 +20,37 @@ struct run {
     const struct model *model;
     const struct cost_model *costs; /* sim only */
     const struct sharing *sharing;  /* sim only; NULL: nothing is shared */
-    uint32_t warmup, steps;
+    /* Steps: the warm-up, of which nothing is left; those ahead, which train and leave no times; the measured ones. */
+    uint32_t warmup, ahead, steps;
     double warmup_s; /* warm-up steps go on for at least so long; 0: no more than `warmup` */
     uint64_t seed;
     double lr, momentum;       /* Adam: betas 0.9 and 0.999, epsilon 1e-8, as PyTorch */
     double clip_norm;          /* 0: not clipped */
-    const char *data;          /* file of text to train on; NULL: synthetic */
+    const struct text_part *data; /* dealt in the plan's batches; NULL: synthetic data */
+    uint8_t part;                 /* enum data_part: of synthetic data */
+    const struct state *begin; /* weights and moments before the first step; NULL: new ones, and zeros */
+    struct state *end;         /* takes those after the last, unless cancelled; NULL: they are forgotten */
     double link_gbps, link_us; /* cpu: pace transfers to a link; 0 and 0: raw memory */
     uint32_t data_step;        /* position in the data at which to begin */
     bool untraced;             /* cuda: no CUPTI; times are those of events on the lanes */
     double timeout_s; /* cuda: how long nothing may advance before the run is given up; 0: for ever */
     const volatile int *cancel; /* polled; nonzero asks to stop soon, with what is measured so far */
     void (*progress)(void *, uint32_t done, uint32_t of); /* may be NULL; called from the caller's thread */
+    /* May be NULL.  Called likewise before the first step after the warm-up, and when one is over, with its loss. */
+    void (*begun)(void *);
+    void (*learned)(void *, double loss);
     /* May be NULL.  Called on the caller's thread after each step, warm-up too, while the ranks are at rest;
      * cell gives the memory of a value.  For tests. */
     void (*observe)(void *, uint32_t step, bool measured, void *(*cell)(void *engine, uint32_t value),
                     void *engine);
     void *user;
 };
+
+/* The first of the measured steps, the warm-up's and those ahead counted. */
+static inline uint32_t run_first_measured(const struct run *run)
+{
+    return run->warmup + run->ahead;
+}
 
 /* A step's position in the data.  Warm-up leaves it as it was. */
 static inline uint32_t run_data_step(const struct run *run, uint32_t step)

@@ -1,5 +1,6 @@
 #include "plan/lower.h"
 
+#include "plan/copy.h"
 #include "plan/gangs.h"
 
 static const struct lowering *lowering_of(enum allreduce algo, unsigned kind)
@@ -41,16 +42,10 @@ uint64_t plan_lowered_ops(enum allreduce algo, uint32_t ranks)
     return lowering ? lowering->ops(ranks) : ranks;
 }
 
-static void copy_values(struct lower *l)
+static void begin_values(struct lower *l)
 {
     const struct plan *from = l->from;
-    for (uint32_t i = 0; i < from->n_values; i++) {
-        const struct value *v = &from->values[i];
-        if (v->root == i)
-            plan_add_value(l->to, v);
-        else
-            plan_add_view(l->to, v->root, v->offset, v->bytes);
-    }
+    copy_values(from, l->to);
     for (uint32_t i = 0; i < from->n_ops; i++)
         if (from->ops[i].tag.kind == OP_ALLREDUCE)
             l->scratch_bytes =
@@ -182,38 +177,12 @@ static bool lower_op(struct lower *l, const struct lowering *lowering, uint32_t 
     return true;
 }
 
-static void copy_op(struct lower *l, uint32_t id)
+static void keep_op(struct lower *l, uint32_t id)
 {
     const struct op *op = &l->from->ops[id];
-    struct op_tag tag = op->tag;
-    if (tag.gang != OP_NONE)
-        tag.gang = l->gang_ids[tag.gang];
-    l->op_ids[id] = plan_add_op(l->to, op->lane, &tag, plan_add_cost(l->to, &l->from->costs[op->cost]));
+    const uint32_t gang = op->tag.gang == OP_NONE ? OP_NONE : l->gang_ids[op->tag.gang];
+    l->op_ids[id] = copy_op(l->from, id, gang, l->to);
     add_deps(l, op);
-    for (uint32_t i = op->first_access; i < op[1].first_access; i++)
-        plan_access(l->to, l->from->accesses[i].value, l->from->accesses[i].mode);
-}
-
-static void copy_tables(const struct plan *from, struct plan *to)
-{
-    plan_init(to);
-    tables_release(&to->t);
-    tables_copy(&to->t, &from->t);
-    to->n_colls = from->n_colls;
-    to->rank_share = g_memdup2(from->rank_share, from->t.n_ranks * sizeof *from->rank_share);
-    to->rank_rows = g_memdup2(from->rank_rows, from->t.n_ranks * sizeof *from->rank_rows);
-    to->micro_rows =
-        g_memdup2(from->micro_rows, (gsize)from->t.n_ranks * from->n_micro * sizeof *from->micro_rows);
-    to->batch = from->batch;
-    to->rank_first = g_memdup2(from->rank_first, from->t.n_ranks * sizeof *from->rank_first);
-    to->micro_weight =
-        g_memdup2(from->micro_weight, (gsize)from->t.n_ranks * from->n_micro * sizeof *from->micro_weight);
-    to->loss_scale = from->loss_scale;
-    to->n_updates = from->n_updates;
-    to->n_micro = from->n_micro;
-    to->optimizer = from->optimizer;
-    to->ini = tables_intern(&to->t, from->ini);
-    to->override = from->override;
 }
 
 static bool lower_ops(struct lower *l, GError **error)
@@ -221,7 +190,7 @@ static bool lower_ops(struct lower *l, GError **error)
     for (uint32_t i = 0; i < l->from->n_ops; i++) {
         const struct lowering *lowering = lowering_of_op(l, &l->from->ops[i]);
         if (!lowering)
-            copy_op(l, i);
+            keep_op(l, i);
         else if (!lower_op(l, lowering, i, error))
             return false;
     }
@@ -249,7 +218,7 @@ bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t e
                       .chunks = chunks,
                       .scratch = scratch};
     gangs_gather(from, gangs, gang_ops);
-    copy_values(&l);
+    begin_values(&l);
     add_gangs(&l);
     bool ok = lower_ops(&l, error);
     if (!ok)

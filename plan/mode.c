@@ -42,6 +42,11 @@ bool plan_make(const struct mode *mode, const struct shape *shape, struct plan *
         return false;
     plan_init(plan);
     mode->build(shape, plan);
+    if (shape->forward_only) {
+        struct plan whole = *plan;
+        plan_forward(&whole, plan);
+        plan_release(&whole);
+    }
     if (shape->algo != ALLREDUCE_WHOLE && plan->n_colls) {
         struct plan lowered;
         bool ok = plan_lower_allreduce(plan, shape->algo, dtype_bytes(shape->model->dtype), &lowered, error);

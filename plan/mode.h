@@ -31,6 +31,7 @@ struct shape {
     uint8_t algo;          /* enum allreduce to lower to; ALLREDUCE_WHOLE leaves one gang */
     uint64_t bucket_bytes, first_bucket_bytes;
     uint8_t optimizer;     /* enum optimizer */
+    bool forward_only;     /* no more than what the losses need, to evaluate */
     uint32_t accumulate;   /* micro-batches of a step, all but the last without all-reduce; 0 counts as 1 */
     bool clip;             /* clip the gradients by their global norm */
     bool bucket_view;      /* gradients are views of the buckets: no copy-out */

@@ -195,6 +195,10 @@ bool plan_lower_allreduce(const struct plan *from, enum allreduce algo, size_t e
 /* Ops that one all-reduce of so many ranks becomes. */
 uint64_t plan_lowered_ops(enum allreduce, uint32_t ranks);
 
+/* What the LOSS ops need, and nothing else: who wrote what they read, and so on, whole gangs; ops stay ordered as they were.
+ * Both plans are as in plan_lower_allreduce, of which this may come before; `from` has at least one LOSS. */
+void plan_forward(const struct plan *from, struct plan *to);
+
 /* What plan_write_json wrote, of this version or another: a plan that is not sealed yet, equal to the one written, and
  * the model that it is of (model_free), made again from the text in the plan, with which it agrees.  Version 0.1 did not
  * write that text: then the model is the built-in one of that name if the plan agrees with it, else NULL, and the plan

@@ -262,6 +262,14 @@ static void training(const struct trace *trace, GString *out)
     }
 }
 
+static void epochs(const struct report *r, GString *out)
+{
+    if (!r->training)
+        return;
+    member(out, "training");
+    training_json(r->training, out);
+}
+
 static void prediction(const struct report *r, GString *out)
 {
     if (!r->predicted_analysis || r->trace->simulated)
@@ -361,6 +369,7 @@ void report_json(const struct report *r, GString *out)
     traffic(r->trace, out);
     memory_json(r->trace, out);
     training(r->trace, out);
+    epochs(r, out);
     if (a) {
         prediction(r, out);
         variants(r, out);

@@ -356,6 +356,8 @@ static void print_training(const struct report *r, GString *out)
     uint32_t differ = 0;
     for (uint32_t rank = 1; weights && rank < trace->t.n_ranks; rank++)
         differ += trace->weight_hash[rank] != trace->weight_hash[0];
+    if (r->training)
+        training_print(r->training, r->tokens, out);
     if (loss) {
         print_loss(r, out);
         print_losses(r, out);

@@ -3,6 +3,7 @@
 #define PROFILE_REPORT_H
 
 #include "profile/analyze.h"
+#include "profile/training.h"
 
 /* Everything a report shows.  Borrowed. */
 struct report {
@@ -13,6 +14,7 @@ struct report {
     const struct variant *others;
     uint32_t n_others;
     bool tokens;              /* the loss is of a token each, so that it has a perplexity */
+    const struct training *training; /* over epochs, of which the trace shows the last steps; NULL: none */
     struct cost_table *costs; /* what the run measured and predictions are from; NULL: nothing was run */
     const char *backend;
     /* key, value, ... ends with NULL: the options that define the work ("overlap" names the run's row in the

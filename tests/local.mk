@@ -64,6 +64,7 @@ UNIT_TESTS = \
 	%D%/t-sim-ddp \
 	%D%/t-split \
 	%D%/t-sweep \
+	%D%/t-epochs \
 	%D%/t-text \
 	%D%/t-trace \
 	%D%/t-traffic \
@@ -81,6 +82,7 @@ SHELL_TESTS = \
 	%D%/cuda-gpu-run.sh \
 	%D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh \
+	%D%/epochs.sh \
 	%D%/cuda-modes.sh \
 	%D%/cuda-output.sh \
 	%D%/cuda-waits.sh \

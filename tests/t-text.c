@@ -125,13 +125,22 @@ static struct model *small_model(const char *name, uint32_t vocab, uint32_t seq)
     return model;
 }
 
-static struct text *open_text(const char *content, const struct model *model, uint32_t batch)
+static struct text *open_text(const char *content, const struct model *model, bool in_parts)
 {
     GError *error = NULL;
     g_autofree char *path = write_file(content, -1);
-    struct text *text = text_open(path, model, batch, &error);
+    struct text *text = text_open(path, model, in_parts, &error);
     g_assert_no_error(error);
     return text;
+}
+
+static struct text_part whole(const struct text *text, uint32_t batch)
+{
+    GError *error = NULL;
+    struct text_part part;
+    text_part(text, DATA_ALL, batch, &part, &error);
+    g_assert_no_error(error);
+    return part;
 }
 
 /* c three times; a and b twice, a first; d and e once, d first: with room for four words e is unknown. */
@@ -139,22 +148,23 @@ static void test_vocabulary(void)
 {
     static const char *const words[] = {"<unk>", "c", "a", "b", "d", NULL};
     struct model *model = small_model("mini", 5, 3);
-    struct text *text = open_text("a c b c\nb A d e, C", model, 2);
+    struct text *text = open_text("a c b c\nb A d e, C", model, false);
     for (uint32_t i = 0; i < 6; i++)
         g_assert_cmpstr(text_word(text, i), ==, words[i]);
-    g_assert_cmpuint(text_samples(text), ==, 3);
+    const struct text_part all = whole(text, 2);
+    g_assert_cmpuint(all.n, ==, 3);
     /* a c b | c b a | d e ,  and the word behind each */
     static const int32_t windows[3][2][3] = {
         {{2, 1, 3}, {1, 3, 1}}, {{1, 3, 2}, {3, 2, 4}}, {{4, 0, 0}, {0, 0, 1}}};
     for (uint32_t g = 0; g < 2; g++) {
         int32_t out[6];
-        text_fill(text, 7, 0, g, 1, out);
-        g_assert_cmpmem(out, sizeof out, windows[text_index(text, 7, 0, g)], sizeof out);
+        text_fill(&all, 7, 0, g, 1, out);
+        g_assert_cmpmem(out, sizeof out, windows[text_index(&all, 7, 0, g)], sizeof out);
     }
     text_close(text);
     model_free(model);
     model = small_model("mini", 100, 3);
-    text = open_text("a c b c\nb A d e, C", model, 2);
+    text = open_text("a c b c\nb A d e, C", model, false);
     g_assert_cmpstr(text_word(text, 5), ==, "e");
     g_assert_cmpstr(text_word(text, 6), ==, ",");
     g_assert_null(text_word(text, 7));
@@ -165,12 +175,13 @@ static void test_vocabulary(void)
 static void test_classes(void)
 {
     struct model *model = small_model("bert-base", 50, 2);
-    struct text *text = open_text("a b c d e f g", model, 1);
+    struct text *text = open_text("a b c d e f g", model, false);
+    const struct text_part all = whole(text, 1);
     int32_t out[2 * 2 + 2];
-    g_assert_cmpuint(text_samples(text), ==, 3);
-    text_fill(text, 1, 0, 0, 2, out);
+    g_assert_cmpuint(all.n, ==, 3);
+    text_fill(&all, 1, 0, 0, 2, out);
     for (uint32_t i = 0; i < 2; i++) {
-        g_assert_cmpint(out[2 * i], ==, 1 + 2 * (int32_t)text_index(text, 1, 0, i));
+        g_assert_cmpint(out[2 * i], ==, 1 + 2 * (int32_t)text_index(&all, 1, 0, i));
         g_assert_cmpint(out[2 * i + 1], ==, out[2 * i] + 1);
         g_assert_cmpint(out[4 + i], ==, out[2 * i] % (int32_t)model->dims.classes);
     }
@@ -182,7 +193,10 @@ static void check_refused(const char *path, const char *what)
 {
     GError *error = NULL;
     struct model *model = small_model("mini", 20, 4);
-    g_assert_null(text_open(path, model, 2, &error));
+    struct text_part part;
+    struct text *text = text_open(path, model, false, &error);
+    g_assert_false(text && text_part(text, DATA_ALL, 2, &part, &error));
+    text_close(text);
     g_assert_error(error, PLAN_ERROR, PLAN_ERROR_INPUT);
     g_assert_nonnull(strstr(error->message, what));
     g_assert_nonnull(strstr(error->message, "--data"));
@@ -215,14 +229,14 @@ static void test_refused(void)
 
 /* --- samples */
 
-static struct text *numbered_text(const struct model *model, uint32_t samples, uint32_t batch)
+static struct text_part numbered_text(const struct model *model, uint32_t samples, uint32_t batch)
 {
     g_autoptr(GString) content = g_string_new(NULL);
     for (uint32_t i = 0; i <= samples * model->dims.seq; i++)
         g_string_append_printf(content, "w%u ", i);
-    struct text *text = open_text(content->str, model, batch);
-    g_assert_cmpuint(text_samples(text), ==, samples);
-    return text;
+    const struct text_part all = whole(open_text(content->str, model, false), batch);
+    g_assert_cmpuint(all.n, ==, samples);
+    return all;
 }
 
 /* In a step no sample twice; in an epoch each, and again only to fill the last step; another epoch, another
@@ -233,17 +247,17 @@ static void test_epochs(void)
     struct model *model = small_model("mini", 20, 2);
     for (unsigned c = 0; c < G_N_ELEMENTS(cases); c++) {
         uint32_t n = cases[c][0], batch = cases[c][1], steps = (n + batch - 1) / batch, same = 0;
-        struct text *text = numbered_text(model, n, batch);
+        const struct text_part text = numbered_text(model, n, batch);
         for (uint32_t epoch = 0; epoch < 3; epoch++) {
             g_autofree uint32_t *count = g_new0(uint32_t, n), *last = g_new0(uint32_t, n);
             for (uint32_t step = epoch * steps; step < (epoch + 1) * steps; step++)
                 for (uint32_t g = 0; g < batch; g++) {
-                    uint64_t i = text_index(text, 5, step, g);
+                    uint64_t i = text_index(&text, 5, step, g);
                     g_assert_cmpuint(i, <, n);
                     g_assert_cmpuint(last[i], !=, step + 1);
                     last[i] = step + 1;
                     count[i]++;
-                    same += i == text_index(text, 5, step % steps, g);
+                    same += i == text_index(&text, 5, step % steps, g);
                 }
             for (uint32_t i = 0; i < n; i++) {
                 g_assert_cmpuint(count[i], >=, 1);
@@ -252,7 +266,7 @@ static void test_epochs(void)
         }
         if (n >= 64)
             g_assert_cmpuint(same, <, 3 * steps * batch * 2 / 3);
-        text_close(text);
+        text_close((struct text *)text.text);
     }
     model_free(model);
 }
@@ -260,17 +274,17 @@ static void test_epochs(void)
 static void test_shuffled(void)
 {
     struct model *model = small_model("mini", 20, 2);
-    struct text *text = numbered_text(model, 1000, 10);
+    const struct text_part text = numbered_text(model, 1000, 10);
     uint32_t in_place = 0, neighbours = 0, as_other_seed = 0;
     for (uint32_t k = 0; k < 999; k++) {
-        uint64_t i = text_index(text, 1, k / 10, k % 10),
-                 next = text_index(text, 1, (k + 1) / 10, (k + 1) % 10);
+        uint64_t i = text_index(&text, 1, k / 10, k % 10),
+                 next = text_index(&text, 1, (k + 1) / 10, (k + 1) % 10);
         in_place += i == k;
         neighbours += next == i + 1;
-        as_other_seed += i == text_index(text, 2, k / 10, k % 10);
+        as_other_seed += i == text_index(&text, 2, k / 10, k % 10);
     }
     g_assert_cmpuint(MAX(in_place, MAX(neighbours, as_other_seed)), <, 15);
-    text_close(text);
+    text_close((struct text *)text.text);
     model_free(model);
 }
 
@@ -278,18 +292,58 @@ static void test_shuffled(void)
 static void test_cut(void)
 {
     struct model *model = small_model("mini", 90, 3);
-    struct text *text = numbered_text(model, 40, 12);
+    const struct text_part text = numbered_text(model, 40, 12);
     int32_t whole[12 * 6], part[12 * 6];
     for (uint32_t step = 0; step < 9; step++) {
-        text_fill(text, 3, step, 0, 12, whole);
+        text_fill(&text, 3, step, 0, 12, whole);
         for (uint32_t cut = 1; cut < 12; cut++)
             for (uint32_t first = 0; first < 12; first += cut) {
                 uint32_t n = MIN(cut, 12 - first);
-                text_fill(text, 3, step, first, n, part);
+                text_fill(&text, 3, step, first, n, part);
                 g_assert_cmpmem(part, n * 12, whole + first * 3, n * 12);
                 g_assert_cmpmem(part + n * 3, n * 12, whole + 36 + first * 3, n * 12);
             }
     }
+    text_close((struct text *)text.text);
+    model_free(model);
+}
+
+/* 100 windows of 2 words, of which 80, 10 and 10; words of the first 80 alone are known, the others <unk>. */
+static void test_parts(void)
+{
+    static const uint64_t begins[] = {
+        [DATA_TRAIN] = 0, [DATA_VALID] = 80, [DATA_TEST] = 90, [DATA_PARTS] = 100};
+    GError *error = NULL;
+    struct model *model = small_model("mini", 1000, 2);
+    g_autoptr(GString) content = g_string_new(NULL);
+    for (uint32_t i = 0; i <= 200; i++)
+        g_string_append_printf(content, "w%u ", i);
+    struct text *text = open_text(content->str, model, true);
+    for (unsigned p = DATA_TRAIN; p < DATA_PARTS; p++) {
+        struct text_part part;
+        uint64_t seen = 0;
+        g_assert_true(text_part(text, p, 5, &part, &error));
+        g_assert_cmpuint(part.first, ==, begins[p]);
+        g_assert_cmpuint(part.first + part.n, ==, begins[p + 1]);
+        for (uint32_t k = 0; k < part.n; k++) {
+            int32_t out[4];
+            const uint64_t i = text_index(&part, 3, k / 5, k % 5);
+            g_assert_true(i >= part.first && i < part.first + part.n);
+            seen += i;
+            text_fill(&part, 3, k / 5, k % 5, 1, out);
+            for (uint32_t j = 0; j < 2; j++) { /* word 2 i + j occurred as the (2 i + j)-th */
+                const int32_t word = (int32_t)(2 * i + j);
+                g_assert_cmpint(out[j], ==, word < 160 ? word + 1 : 0);
+                g_assert_cmpint(out[2 + j], ==, word + 1 < 160 ? word + 2 : 0);
+            }
+        }
+        g_assert_cmpuint(2 * seen, ==, (begins[p] + begins[p + 1] - 1) * part.n); /* each once */
+    }
+    struct text_part part;
+    g_assert_false(text_part(text, DATA_TEST, 11, &part, &error));
+    g_assert_nonnull(strstr(error->message, "the part of the text to test has 10 samples"));
+    g_assert_nonnull(strstr(error->message, "--eval-batch"));
+    g_clear_error(&error);
     text_close(text);
     model_free(model);
 }
@@ -312,7 +366,10 @@ static void train(const char *path, const struct mode *mode, uint32_t ranks, uin
     plan_make(mode, &shape, &plan, &error);
     g_assert_no_error(error);
     plan_place(&plan);
-    struct run run = {.plan = &plan, .model = model, .steps = steps, .seed = 4, .lr = 0.5, .data = path};
+    struct text *text = text_open(path, model, false, &error);
+    g_assert_no_error(error);
+    const struct text_part all = whole(text, 8);
+    struct run run = {.plan = &plan, .model = model, .steps = steps, .seed = 4, .lr = 0.5, .data = &all};
     trace_init(&trace);
     cpu_engine.run(&run, &trace, &error);
     g_assert_no_error(error);
@@ -320,6 +377,7 @@ static void train(const char *path, const struct mode *mode, uint32_t ranks, uin
     memcpy(loss, trace.loss, steps * sizeof *loss);
     trace_release(&trace);
     plan_release(&plan);
+    text_close(text);
     model_free(model);
 }
 
@@ -357,6 +415,7 @@ int main(int argc, char **argv)
     g_test_add_func("/text/epochs", test_epochs);
     g_test_add_func("/text/shuffled", test_shuffled);
     g_test_add_func("/text/cut", test_cut);
+    g_test_add_func("/text/parts", test_parts);
     g_test_add_func("/text/training", test_training);
     int status = g_test_run();
     g_autofree char *path = g_build_filename(folder, "some.txt", NULL);

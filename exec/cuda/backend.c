@@ -103,12 +103,6 @@ static struct cuda *create(const struct run *run)
     return c;
 }
 
-static bool open_text(struct cuda *c, GError **error)
-{
-    c->text = c->run->data ? text_open(c->run->data, c->run->model, plan_batch(c->plan), error) : NULL;
-    return c->text || !c->run->data;
-}
-
 static bool place(struct cuda *c, void *user, GError **error)
 {
     (void)user;
@@ -132,7 +126,7 @@ static bool open_all(struct cuda *c, void *user, GError **error)
 static bool cuda_open_backend(const struct run *run, void **backend, GError **error)
 {
     struct cuda *c = *backend = create(run);
-    return open_text(c, error) && cuda_guard(c, "starting CUPTI", open_all, NULL, error) &&
+    return cuda_guard(c, "starting CUPTI", open_all, NULL, error) &&
            cuda_issue_open(c, error) && cuda_watch_sync(c, error) && cuda_reset(c, error);
 }
 
@@ -156,7 +150,6 @@ static void cuda_close(void *backend)
     cuda_lanes_close(c);
     cuda_memory_close(c);
     cuda_times_close(c);
-    text_close(c->text);
     cudaGetLastError();
     for (uint32_t i = 0; i < c->plan->n_ops; i++)
         g_free(c->ops[i].name);
@@ -222,6 +215,22 @@ static bool cuda_gather(void *backend, uint32_t step, const struct timing *timin
            cuda_guard(c, "taking the records of CUPTI", gather, &gathering, error);
 }
 
+static double cuda_loss(void *backend, uint32_t op, uint32_t step)
+{
+    return *cuda_issue_loss(backend, op, step);
+}
+
+static bool forget(struct cuda *c, void *user, GError **error)
+{
+    (void)user;
+    return cuda_times_restart(c, error);
+}
+
+static bool cuda_forget(void *backend, GError **error)
+{
+    return cuda_guard(backend, "dropping the records of CUPTI", forget, NULL, error);
+}
+
 static bool cuda_sync(void *backend, GError **error)
 {
     return cuda_watch_sync(backend, error);
@@ -245,6 +254,8 @@ const struct backend_ops backend_cuda = {
     .record = cuda_record,
     .wait = cuda_wait,
     .reach = cuda_reach,
+    .loss = cuda_loss,
+    .forget = cuda_forget,
     .gather = cuda_gather,
     .sync = cuda_sync,
     .cell = cuda_cell,

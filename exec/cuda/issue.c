@@ -17,20 +17,22 @@ static bool input(struct cuda *c, uint32_t id, uint32_t step, cudaStream_t strea
     const uint32_t at = compute_data_step(c->plan, id, data_step);
     const uint64_t bytes = c->plan->values[c->plan->accesses[op->first_access].value].bytes;
     void *pinned = c->ops[id].pinned[step % PINNED_SLOTS];
-    if (c->text)
-        text_fill(c->text, c->run->seed, at, s.first, s.n, pinned);
-    else
-        data_fill(c->run->model, c->run->seed, at, s.first, s.n, pinned);
+    data_deal(c->run, at, s.first, s.n, pinned);
     return !bytes ||
            cuda_ok(c,
                    cudaMemcpyAsync(c->mem[op->first_access], pinned, bytes, cudaMemcpyHostToDevice, stream),
                    "cudaMemcpyAsync", rank, error);
 }
 
+double *cuda_issue_loss(const struct cuda *c, uint32_t op, uint32_t step)
+{
+    return &c->ops[op].losses[step < c->run->warmup ? 0 : step - c->run->warmup + 1];
+}
+
 static bool keep_loss(struct cuda *c, uint32_t id, uint32_t step, cudaStream_t stream, uint32_t rank,
                       GError **error)
 {
-    double *slot = &c->ops[id].losses[step < c->run->warmup ? 0 : step - c->run->warmup + 1];
+    double *slot = cuda_issue_loss(c, id, step);
     return cuda_ok(c,
                    cudaMemcpyAsync(slot, c->mem[c->plan->ops[id].first_access + 3], sizeof *slot,
                                    cudaMemcpyDeviceToHost, stream),

@@ -78,7 +78,7 @@ static size_t cut_pinned(struct cuda *c, uint32_t id, size_t at)
     } else if (op->tag.kind == OP_LOSS) {
         if (c->pinned)
             o->losses = (double *)(c->pinned + at);
-        at += whole_lines((c->run->steps + UINT64_C(1)) * sizeof(double));
+        at += whole_lines((c->run->ahead + c->run->steps + UINT64_C(1)) * sizeof(double));
     }
     return at;
 }
@@ -114,7 +114,7 @@ static bool put_layer(struct cuda *c, uint32_t layer, GError **error)
         const struct value *v = &c->plan->values[i];
         if (v->cls != VALUE_WEIGHT || v->index != layer || !is_live_in(c->plan, i))
             continue;
-        if (!made)
+        if (!made && !state_put(c->run->begin, v, c->staging))
             data_init_layer(c->run->model, layer, c->run->seed, c->staging);
         made = true;
         if (!cuda_use(c, v->rank, error) ||
@@ -125,14 +125,23 @@ static bool put_layer(struct cuda *c, uint32_t layer, GError **error)
     return true;
 }
 
-static bool clear(struct cuda *c, GError **error)
+static int set_live(struct cuda *c, uint32_t value)
+{
+    const struct value *v = &c->plan->values[value];
+    return state_put(c->run->begin, v, c->staging)
+               ? cudaMemcpy(address(c, value), c->staging, v->bytes, cudaMemcpyHostToDevice)
+               : cudaMemset(address(c, value), 0, v->bytes);
+}
+
+/* What is no weight is 0 at first, or what it was. */
+static bool set_others(struct cuda *c, GError **error)
 {
     for (uint32_t i = 0; i < c->plan->n_values; i++) {
         const struct value *v = &c->plan->values[i];
         if (v->cls == VALUE_WEIGHT || !is_live_in(c->plan, i))
             continue;
         if (!cuda_use(c, v->rank, error) ||
-            !cuda_ok(c, cudaMemset(address(c, i), 0, v->bytes), "cudaMemset", v->rank, error))
+            !cuda_ok(c, set_live(c, i), "cudaMemcpy", v->rank, error))
             return false;
     }
     return true;
@@ -155,7 +164,7 @@ bool cuda_memory_place(struct cuda *c, GError **error)
     for (uint32_t layer = 0; layer < c->plan->t.n_layers; layer++)
         if (!put_layer(c, layer, error))
             return false;
-    if (!clear(c, error))
+    if (!set_others(c, error))
         return false;
     /* Neither is there when the calls return, and our streams do not wait for the default one. */
     for (uint32_t i = 0; i < c->plan->t.n_ranks; i++)

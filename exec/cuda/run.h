@@ -35,7 +35,7 @@ struct gpu_op {
     atomic_uint issued, recorded; /* steps in which all its calls were made; the event was */
     char *name;
     void *pinned[PINNED_SLOTS];    /* INPUT */
-    double *losses;                /* LOSS: a slot for warm-up, then one a measured step */
+    double *losses;                /* LOSS: a slot for warm-up, then one a step */
     struct k_cuda_counts launched; /* in its last step */
 };
 
@@ -59,7 +59,6 @@ struct cuda {
     struct workers *workers; /* a lane a rank */
     struct comm_p2p *p2p;
     struct comm_nccl *nccl; /* NULL: every gang is run by own copies */
-    struct text *text;      /* NULL: synthetic data */
     struct gpu_lane *lanes;
     struct gpu_op *ops;
     struct gpu_rank *ranks;
@@ -120,6 +119,7 @@ bool cuda_issue_open(struct cuda *, GError **);
 void cuda_issue_launch(struct cuda *, uint32_t op, uint32_t step);
 void cuda_issue_record(struct cuda *, uint32_t op, uint32_t step);
 void cuda_issue_wait(struct cuda *, uint32_t lane, uint32_t op, uint32_t step);
+double *cuda_issue_loss(const struct cuda *, uint32_t op, uint32_t step); /* where a LOSS op leaves its result */
 
 /* watch.c: the walker's thread waits. */
 bool cuda_watch_reach(struct cuda *, uint32_t op, uint32_t step, GError **);

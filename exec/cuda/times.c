@@ -125,7 +125,7 @@ bool cuda_times_read(struct cuda *c, uint32_t lane, uint32_t step, GError **erro
 {
     struct gpu_lane *l = &c->lanes[lane];
     struct interval at = {0};
-    if (step < c->run->warmup)
+    if (step < run_first_measured(c->run))
         return true;
     for (uint32_t i = 0; i < l->n_ops; i++) {
         const struct gpu_op *op = &c->ops[l->ops[i]];
@@ -133,7 +133,7 @@ bool cuda_times_read(struct cuda *c, uint32_t lane, uint32_t step, GError **erro
             !since_anchor(c, lane, op->end[cuda_slot(step)], &at.end_ns, error))
             return false;
         at.end_ns = MAX(at.end_ns, at.start_ns);
-        c->times->by_event[(size_t)(step - c->run->warmup) * c->plan->n_ops + l->ops[i]] = at;
+        c->times->by_event[(size_t)(step - run_first_measured(c->run)) * c->plan->n_ops + l->ops[i]] = at;
     }
     l->anchor = c->ops[l->ops[l->n_ops - 1]].end[cuda_slot(step)];
     l->anchor_ns = at.end_ns;
@@ -207,12 +207,9 @@ static void label(struct cuda *c, struct trace *trace)
 bool cuda_times_gather(struct cuda *c, uint32_t step, const struct timing *timing, size_t first_row,
                        struct trace *trace, GError **error)
 {
-    const uint32_t measured = step - c->run->warmup;
+    const uint32_t measured = step - run_first_measured(c->run);
     if (!c->times->labelled)
         label(c, trace);
-    for (uint32_t i = 0; i < c->plan->n_ops; i++)
-        if (c->plan->ops[i].tag.kind == OP_LOSS)
-            timing->loss[i] = c->ops[i].losses[measured + 1];
     if (c->collecting)
         return cuda_records_gather(c, step, timing, first_row, trace, error);
     gather_events(c, measured, timing, first_row, trace);

@@ -1,0 +1,61 @@
+#include "profile/training.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/json.h"
+#include "profile/report-text.h"
+
+static void print_one(const char *what, double loss, bool tokens, GString *out)
+{
+    if (!isfinite(loss)) {
+        g_string_append_printf(out, "%s loss not finite (training diverged; try a smaller --lr)", what);
+        return;
+    }
+    g_autofree char *number = text_number("%.4g", loss), *perplexity = text_number("%.4g", exp(loss));
+    g_string_append_printf(out, "%s loss %s", what, number);
+    if (tokens)
+        g_string_append_printf(out, " (perplexity %s)", perplexity);
+}
+
+void training_print(const struct training *t, bool tokens, GString *out)
+{
+    if (!t->n)
+        return;
+    g_string_append_printf(out, "best epoch %" PRIu32 " of %" PRIu32 ": ", t->best + 1, t->n);
+    print_one("valid", t->epochs[t->best].valid_loss, tokens, out);
+    if (t->test_samples) {
+        g_string_append(out, "; ");
+        print_one("test", t->test_loss, tokens, out);
+    }
+    g_string_append_c(out, '\n');
+}
+
+static void number(GString *out, const char *before, const char *key, double x)
+{
+    g_string_append_printf(out, "%s\"%s\": ", before, key);
+    json_double(out, x);
+}
+
+void training_json(const struct training *t, GString *out)
+{
+    g_string_append(out, "{\"epochs\": [");
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct epoch *e = &t->epochs[i];
+        g_string_append_printf(out, "%s\n  {\"epoch\": %" PRIu32 ", \"batches\": %" PRIu32, i ? "," : "",
+                               i + 1, e->batches);
+        number(out, ", ", "lr", e->lr);
+        number(out, ", ", "ms_batch", e->ms_batch);
+        number(out, ", ", "loss", e->loss);
+        number(out, ", ", "valid_loss", e->valid_loss);
+        number(out, ", ", "seconds", e->seconds);
+        g_string_append_c(out, '}');
+    }
+    g_string_append_printf(out, "],\n  \"best_epoch\": %" PRIu32 ", \"valid_samples\": %" PRIu32, t->best + 1,
+                           t->valid_samples);
+    if (t->test_samples) {
+        number(out, ", ", "test_loss", t->test_loss);
+        g_string_append_printf(out, ", \"test_samples\": %" PRIu32, t->test_samples);
+    }
+    g_string_append_c(out, '}');
+}
