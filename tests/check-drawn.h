@@ -77,7 +77,7 @@ static inline void check_clear(const struct draw *d)
         const struct item *m = item_at(d, i);
         for (unsigned k = 0; k < d->items->len && m->text; k++) {
             const struct item *over = item_at(d, k);
-            bool faint = over->fill == palette_color(ROLE_GRID), covered = false;
+            bool faint = over->fill == palette_color(palettes[0], ROLE_GRID), covered = false;
             if (over->text || (over->kind == ITEM_RECT && !over->hatched && k < i) || faint || !meet(m, over))
                 continue;
             for (unsigned c = k + 1; c < i; c++)

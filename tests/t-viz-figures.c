@@ -140,7 +140,7 @@ static struct draw *draw(const struct figure *f, const struct figure_input *in,
     g_autoptr(GError) error = NULL;
     struct draw *d = draw_list.begin(&(struct canvas){.width = o->width, .height = o->height}, NULL);
 
-    bool ok = f->draw(in, o, &draw_list, d, &error);
+    bool ok = figure_draw(f, in, o, &draw_list, d, &error);
     g_assert_no_error(error);
     g_assert_true(ok);
     return d;
@@ -186,7 +186,7 @@ static GArray *widths(const struct draw *d, uint32_t color, double min_height)
 /* Bars of 30 px or more: swatches and strips are lower. */
 static double width_of(const struct draw *d, enum role role, unsigned nth)
 {
-    g_autoptr(GArray) all = widths(d, palette_color(role), 30);
+    g_autoptr(GArray) all = widths(d, palette_color(palettes[0], role), 30);
 
     g_assert_cmpuint(nth, <, all->len);
     return g_array_index(all, double, nth);
@@ -248,7 +248,7 @@ static void test_breakdown_sums(void)
         double sum = 0, end = 0;
         static const enum role roles[] = {ROLE_FORWARD, ROLE_BACKWARD, ROLE_COMM, ROLE_OPTIMIZER, ROLE_GRID};
         for (unsigned k = 0; k < G_N_ELEMENTS(roles); k++) {
-            g_autoptr(GArray) all = widths(list, palette_color(roles[k]), 30);
+            g_autoptr(GArray) all = widths(list, palette_color(palettes[0], roles[k]), 30);
             for (unsigned n = k == 0; n < all->len; n++)
                 sum += g_array_index(all, double, n);
         }
@@ -314,7 +314,7 @@ static void check_marks(const struct draw *list, const struct digest *d, double 
     double left = list->width;
     for (unsigned i = 0; i < list->items->len; i++) {
         const struct item *item = item_at(list, i);
-        if (item->kind == ITEM_RECT && item->fill == palette_color(ROLE_FORWARD) && item->x1 - item->x0 > 50)
+        if (item->kind == ITEM_RECT && item->fill == palette_color(palettes[0], ROLE_FORWARD) && item->x1 - item->x0 > 50)
             left = MIN(left, item->x0);
     }
     g_assert_cmpfloat_with_epsilon(middle[n - 1] - middle[n - 2], expected_px, 1);
@@ -332,7 +332,7 @@ static void test_memory(void)
     check_figure(list);
     expect(list, "ranks 0–3");
     expect(list, "ranks 4–7");
-    expect(list, "weight 418.0 MiB");
+    expect(list, "418.0 MiB");
     expect(list, "2591.0 MiB, measured 2625.0 MiB");
     const double weight = width_of(list, ROLE_FORWARD, 0);
     g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_BACKWARD, 1), weight, 1);
@@ -369,7 +369,7 @@ static void test_sweep(void)
     expect(list, "400");
     for (unsigned i = 0; i < list->items->len; i++) {
         const struct item *m = item_at(list, i);
-        if (m->kind == ITEM_RECT && m->fill == palette_color(ROLE_FORWARD) && m->x1 - m->x0 < 10)
+        if (m->kind == ITEM_RECT && m->fill == palette_color(palettes[0], ROLE_FORWARD) && m->x1 - m->x0 < 10)
             g_array_append_val(points, *m);
     }
     g_assert_cmpuint(points->len, ==, 8);
