@@ -96,9 +96,25 @@ bool *critical_path(const struct trace *t, uint32_t step)
     return path;
 }
 
+/* Of each gang, when its last member came; before that the others only wait. */
+static int64_t *together(const struct trace *t, uint32_t step)
+{
+    int64_t *all = g_new(int64_t, t->n_ops + 1);
+
+    for (size_t i = 0; i < t->n_ops; i++)
+        all[i] = INT64_MIN;
+    for (size_t i = 0; i < t->n_ops; i++) {
+        const struct trace_op *op = &t->ops[i];
+        if (op->tag.step == step && op->tag.gang < t->n_ops)
+            all[op->tag.gang] = MAX(all[op->tag.gang], op->start_ns);
+    }
+    return all;
+}
+
 void critical_mark(struct step_rows *rows, const struct trace *t, uint32_t step)
 {
     g_autofree bool *path = critical_path(t, step);
+    g_autofree int64_t *gang_ns = together(t, step);
     int64_t start_ns = INT64_MAX;
 
     for (size_t i = 0; i < t->n_ops; i++)
@@ -108,9 +124,11 @@ void critical_mark(struct step_rows *rows, const struct trace *t, uint32_t step)
         for (uint32_t r = 0; path[i] && r < rows->n; r++) {
             const struct trace_op *op = &t->ops[i];
             const struct lane *lane = &t->t.lanes[op->lane];
-            struct interval one = {op->start_ns - start_ns, op->end_ns - start_ns};
+            const int64_t from_ns =
+                op->tag.gang < t->n_ops ? CLAMP(gang_ns[op->tag.gang], op->start_ns, op->end_ns) : op->start_ns;
+            struct interval one = {from_ns - start_ns, op->end_ns - start_ns};
             const struct intervals other = {&one, 1, 1};
-            if (lane->rank == rows->rows[r].rank)
+            if (lane->rank == rows->rows[r].rank && one.start_ns < one.end_ns)
                 intervals_unite(lane->cls == LANE_COMM ? &rows->rows[r].critical_comm : &rows->rows[r].critical,
                                 &other);
         }

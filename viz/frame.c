@@ -16,7 +16,7 @@
 #define LEAST_TEXT   13.0 /* on a bar */
 #define TEXT_HEIGHT  1.25 /* of a bar with a text, in its ems */
 #define MIN_BAR      18.0 /* a text and some air */
-#define MAX_BAR      84.0
+#define MAX_BAR      110.0
 #define MIN_GAP      4.0
 #define BAR_PART     0.75 /* of what a row has for bar and gap */
 #define GAP_PART     0.6  /* of a bar, at most */
@@ -156,7 +156,7 @@ bool frame_bar(const struct frame *f, double x0, double x1, double y, double hei
     for (unsigned i = 0; i < G_N_ELEMENTS(fonts) * n; i++) { /* rather a longer text than a larger one */
         const struct font *font = fonts[i % G_N_ELEMENTS(fonts)];
         const char *text = texts[i / G_N_ELEMENTS(fonts)];
-        if (pen_width(p, font, text) > x1 - x0 - FRAME_AIR || height < font->size * TEXT_HEIGHT)
+        if (pen_width(p, font, text) > x1 - x0 - FRAME_AIR * (exposed ? 2 : 1) || height < font->size * TEXT_HEIGHT)
             continue;
         pen_label(p, (x0 + x1) / 2, y + height / 2, height, font, shade, exposed, text);
         return true;

@@ -21,6 +21,7 @@
 #define BAR         3.0 /* width of an update that takes no time */
 #define MIN_TEXT    7.0
 #define MAX_TEXT    24.0
+#define WIDER       1.6 /* times as large as the others are labels of cells as much wider */
 #define TEXT_PART   0.5 /* of a cell's height */
 #define SMALL_PART  0.6 /* of a text, a version's */
 #define SPARE_ABOVE 0.4
@@ -283,7 +284,8 @@ static void label(const struct grid *g, const struct box *box)
 {
     const struct pen *p = &g->frame.pen;
     const struct pipeline_action *a = g->blocks.v[box->block].action;
-    const struct font font = {MIN(g->font.size, box->h * 0.8), WEIGHT_NORMAL},
+    const double wide = CLAMP(box->w * g->blocks.per_rank / g->unit, 1, WIDER);
+    const struct font font = {MIN(MIN(g->font.size * wide, MAX_TEXT), box->h * 0.6), WEIGHT_NORMAL},
                       small = {font.size * SMALL_PART, WEIGHT_NORMAL};
     const double bar = bar_over(g, box), room = box->w - bar - LABEL_AIR;
     char text[32], version[16];

@@ -44,7 +44,7 @@ static const struct palette dark = {
     .name = "dark",
     .shades =
         {
-            [ROLE_FORWARD] = PLAIN(0x0b7dc0),
+            [ROLE_FORWARD] = PLAIN(0x0072b2),
             [ROLE_LOSS] = PLAIN(0x7cc7f2),
             [ROLE_BACKWARD] = PLAIN(0xe69f00),
             [ROLE_PACK] = PLAIN(0x9c7020),
@@ -65,7 +65,7 @@ static const struct palette dark = {
             [ROLE_LANE] = PLAIN(0x22272c),
             [ROLE_BACKGROUND] = PLAIN(0x14171a),
         },
-    .hues = {PLAIN(0x0b7dc0), PLAIN(0xe69f00), PLAIN(0x009e73), PLAIN(0xcc79a7), PLAIN(0xd55e00),
+    .hues = {PLAIN(0x0072b2), PLAIN(0xe69f00), PLAIN(0x009e73), PLAIN(0xcc79a7), PLAIN(0xd55e00),
              PLAIN(0x7cc7f2), PLAIN(0xf0e442)},
 };
 
