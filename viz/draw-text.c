@@ -145,17 +145,17 @@ static void text_line(struct draw *d, double x0, double y0, double x1, double y1
 /* A mark; what is larger than one is left out. */
 static void text_polygon(struct draw *d, unsigned n, const double *xy, uint32_t color)
 {
-    double x = 0, y = 0, left = xy[0], right = xy[0];
+    double left = xy[0], right = xy[0], top = xy[1], bottom = xy[1];
 
     (void)color;
     for (unsigned i = 0; i < n; i++) {
-        x += xy[2 * i] / n;
-        y += xy[2 * i + 1] / n;
         left = fmin(left, xy[2 * i]);
         right = fmax(right, xy[2 * i]);
+        top = fmin(top, xy[2 * i + 1]);
+        bottom = fmax(bottom, xy[2 * i + 1]);
     }
     if (right - left < 2 * DRAW_COLUMN)
-        put(d, (int)floor(x / DRAW_COLUMN), (int)floor(y / DRAW_LINE), d->ascii ? 'v' : g_utf8_get_char("▾"), FAINT,
+        put(d, (int)floor((left + right) / 2 / DRAW_COLUMN), (int)floor((top + bottom) / 2 / DRAW_LINE), d->ascii ? 'v' : g_utf8_get_char("▾"), FAINT,
             FAINT);
 }
 

@@ -17,6 +17,7 @@
 #define TEXT_HEIGHT  1.25 /* of a bar with a text, in its ems */
 #define MIN_BAR      18.0 /* a text and some air */
 #define MAX_BAR      110.0
+#define MAX_BAR_CELLS 48.0 /* in characters */
 #define MIN_GAP      4.0
 #define BAR_PART     0.75 /* of what a row has for bar and gap */
 #define GAP_PART     0.6  /* of a bar, at most */
@@ -179,7 +180,7 @@ bool frame_fit(const struct frame *f, struct frame_rows *r)
 
     if (!r->shown || each < MIN_BAR + MIN_GAP)
         return false;
-    r->bar = CLAMP(each * BAR_PART, MIN_BAR, MAX_BAR);
+    r->bar = CLAMP(each * BAR_PART, MIN_BAR, f->pen.ops->cells ? MAX_BAR_CELLS : MAX_BAR);
     r->gap = MIN(each - r->bar, r->bar * GAP_PART);
     const double used = r->shown * (r->bar + r->around + r->gap) + extra;
     r->top = f->y0 + (room - used) * SPARE_ABOVE;

@@ -460,7 +460,6 @@ static uint32_t seen(const struct step_rows *rows, double ns_per_unit, bool mark
         set |= row->waits.n ? 1u << ROLE_WAIT : 0;
         set |= row->exposed.n ? 1u << ROLE_EXPOSED : 0;
         set |= marks && row->marks->len ? 1u << READY : 0;
-        set |= row->critical.n || row->critical_comm.n ? 1u << CRITICAL_PATH : 0;
     }
     return set;
 }
@@ -502,7 +501,7 @@ static struct legend_entry entry_of(const struct pen *p, unsigned i)
 unsigned lanes_legend(const struct pen *p, const struct step_rows *rows, const struct tables *t, double ns_per_unit,
                       bool marks, GPtrArray *texts, struct legend_entry entries[static LANES_LEGEND_MAX])
 {
-    const uint32_t set = seen(rows, ns_per_unit, marks);
+    const uint32_t set = seen(rows, ns_per_unit, marks) | (p->look->critical ? 1u << CRITICAL_PATH : 0);
     uint32_t numbers = 0;
     unsigned n = 0;
 

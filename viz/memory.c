@@ -86,10 +86,10 @@ static void name_rows(struct scene *s, const struct pen *p)
         struct row *r = &s->rows[i];
         bytes_text(r->peak, peak);
         const uint32_t from = p->look->count_from;
-        g_autofree char *name = p->look->rank_name ? pen_one_line(p->look->rank_name) : NULL;
+        g_autofree char *name = pen_rank_name(p, word(p->lang, "memory-figure.rank-names"));
         r->name = r->first == r->last
                       ? pen_rank(p, r->first)
-                      : say(p->lang, "memory-figure.ranks", "name", name ? name : word(p->lang, "memory-figure.rank-names"),
+                      : say(p->lang, "memory-figure.ranks", "name", name,
                             "first", count(r->first + from), "last", count(r->last + from), NULL);
         r->beside = r->measured < 0 ? g_strdup(peak)
                                     : say(p->lang, "memory-figure.beside", "peak", peak, "measured",

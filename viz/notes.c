@@ -267,7 +267,7 @@ static bool split(const char *note, char **text, char **name, GError **error)
         return false;
     }
     g_autofree char *head = g_strndup(note, (gsize)(at - note));
-    *text = pen_one_line(g_strchomp(head));
+    *text = pen_one_line(g_strstrip(head));
     *name = g_strstrip(g_strdup(at + 1));
     return true;
 }

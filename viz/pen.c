@@ -10,6 +10,7 @@
 #define MIDDLE   0.36 /* of an em, from the baseline up to the middle of capitals */
 #define ROW_PART   0.8  /* of a row, a text beside it */
 #define LEAST_TEXT 13.0
+#define MAX_RANK   130.0 /* width of what ranks are called */
 #define OUTLINE  0.8  /* width, of what is hatched */
 /* A canvas of that many units has room for letters that the last row can read. */
 #define ROOMY_WIDTH  1000.0
@@ -221,14 +222,18 @@ void pen_span(const struct pen *p, double x, double y, double w, double h, const
         notes_add_span(p->notes, x, y, w, h, tag, place);
     if (!p->ops->span)
         return;
-    g_autofree char *text = g_strconcat(tag, about && *about ? " · " : "", about, NULL);
+    g_autofree char *whole = g_strconcat(tag, about && *about ? " · " : "", about, NULL), *text = pen_one_line(whole);
     p->ops->span(p->draw, x * p->px, y * p->px, w * p->px, h * p->px, text);
+}
+
+char *pen_rank_name(const struct pen *p, const char *standard)
+{
+    return pen_ellipsize(p, &p->strong, p->look->rank_name ? p->look->rank_name : standard, MAX_RANK);
 }
 
 char *pen_rank(const struct pen *p, uint32_t rank)
 {
-    g_autofree char *name = p->look->rank_name ? pen_one_line(p->look->rank_name) : NULL;
+    g_autofree char *name = pen_rank_name(p, word(p->lang, "figure.rank-name"));
 
-    return say(p->lang, "figure.rank", "name", name ? name : word(p->lang, "figure.rank-name"), "n",
-               count((uint64_t)rank + p->look->count_from), NULL);
+    return say(p->lang, "figure.rank", "name", name, "n", count((uint64_t)rank + p->look->count_from), NULL);
 }

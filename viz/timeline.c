@@ -18,6 +18,7 @@
 #define OTHER_STRIP 3.0
 #define SPARE_ABOVE 0.4   /* of the height that is left over */
 #define MAX_NAME    140.0 /* of an overlap */
+#define LEGEND_RANKS 8
 #define MUTED       0.4   /* strength of its colours */
 
 struct lane_style timeline_style(const struct timeline *s)
@@ -220,17 +221,21 @@ static void place_columns(struct timeline *s)
 
 /* --- the whole */
 
-/* What the first and the slowest rank show stands for all. */
+/* What a few ranks and the slowest show stands for all. */
 static void legend(struct timeline *s)
 {
     const struct trace *t = s->in->trace;
-    const uint32_t slowest = s->in->analysis->slowest_rank, ranks[] = {0, slowest};
+    const uint32_t few = MIN(t->t.n_ranks, LEGEND_RANKS), slowest = s->in->analysis->slowest_rank;
+    uint32_t ranks[LEGEND_RANKS + 1];
     struct legend_entry entries[LANES_LEGEND_MAX];
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     const double ns_per_unit = (double)(s->to_ns - s->from_ns) / (s->frame.x1 - s->frame.x0);
     struct step_rows rows;
 
-    rows_collect(&rows, t, s->step, slowest ? 2 : 1, ranks);
+    for (uint32_t i = 0; i < few; i++)
+        ranks[i] = i;
+    ranks[few] = slowest;
+    rows_collect(&rows, t, s->step, few + (slowest >= few), ranks);
     if (s->frame.pen.look->critical)
         critical_mark(&rows, t, s->step);
     rows_clip(&rows, s->from_ns, s->to_ns);
