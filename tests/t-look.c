@@ -312,6 +312,32 @@ static void test_zoom(void)
     ddp_release(&s);
 }
 
+static void test_clip(void)
+{
+    struct scene_spec spec = scene_bert();
+    struct subject s;
+    struct step_rows rows;
+    const uint32_t ranks[] = {0, 1, 2, 3};
+    const int64_t from_ns = 83100000, to_ns = 130700000;
+    ddp_input(&s, &spec);
+    g_assert_true(rows_collect(&rows, &s.trace, 0, 4, ranks));
+    const int64_t all_ns = intervals_within(&rows.rows[0].exposed, from_ns, to_ns);
+    rows_clip(&rows, from_ns, to_ns);
+    for (uint32_t r = 0; r < 4; r++) {
+        const GArray *cells[] = {rows.rows[r].compute, rows.rows[r].comm};
+        for (unsigned k = 0; k < 2; k++)
+            for (unsigned i = 0; i < cells[k]->len; i++) {
+                const struct cell *c = &g_array_index(cells[k], struct cell, i);
+                g_assert_true(c->start_ns >= from_ns && c->start_ns < c->end_ns && c->end_ns <= to_ns);
+                g_assert_cmpint(c->own_ns, <=, c->end_ns - c->start_ns);
+            }
+        g_assert_cmpuint(cells[0]->len, >, 0);
+    }
+    g_assert_cmpint(intervals_length(&rows.rows[0].exposed), ==, all_ns);
+    rows_release(&rows);
+    ddp_release(&s);
+}
+
 /* --- notes */
 
 static const struct item *find_text(const struct draw *d, const char *text)
@@ -353,6 +379,20 @@ static void test_notes(void)
     }
     g_assert_true(reaches);
     draw_list.cancel(d);
+    /* Down through the texts of other ranks, none of which is crossed. */
+    static const char *const deep[] = {"B0", "F5", "B3", "B7"};
+    for (unsigned i = 0; i < G_N_ELEMENTS(deep); i++) {
+        g_autofree char *note = g_strdup_printf("a text that is long enough to lie over much@%s rank 3;b@%s rank 3", deep[i],
+                                                deep[i]);
+        struct figure_options look = {.width = 400, .height = 700, .notes = note};
+        const struct figure *const both[] = {&figure_grid, &figure_timeline};
+        for (unsigned k = 0; k < 2; k++) {
+            d = draw(both[k], &s.run, &look, &error);
+            g_assert_no_error(error);
+            check_figure(d);
+            draw_list.cancel(d);
+        }
+    }
     static const struct {
         const char *note, *why;
     } wrong[] = {{"x@F9", "'F0'"}, {"x@999s", "not on the time axis"}, {"x", "TEXT@SPAN"}, {"@F0", "TEXT@SPAN"},
@@ -493,6 +533,7 @@ int main(int argc, char **argv)
     g_test_add_func("/look/small-canvas", test_small_canvas);
     g_test_add_func("/look/zero-length", test_zero_length);
     g_test_add_func("/look/zoom", test_zoom);
+    g_test_add_func("/look/clip", test_clip);
     g_test_add_func("/look/notes", test_notes);
     g_test_add_func("/look/critical", test_critical);
     g_test_add_func("/look/critical-length", test_critical_length);
