@@ -21,6 +21,8 @@
 #define BAR         3.0 /* width of an update that takes no time */
 #define MIN_TEXT    7.0
 #define MAX_TEXT    24.0
+#define SMALL_TEXT  12.0 /* what is smaller is rather stacked */
+#define STACK_LINES 2.8 /* ems of height that two lines need */
 #define WIDER       1.6 /* times as large as the others are labels of cells as much wider */
 #define TEXT_PART   0.5 /* of a cell's height */
 #define SMALL_PART  0.6 /* of a text, a version's */
@@ -279,6 +281,24 @@ static double bar_over(const struct grid *g, const struct box *box)
     return MAX(0, MAX(x_of(g, b[-1].end_ns), x_of(g, b[-1].start_ns) + BAR) - box->x);
 }
 
+/* The letter over the number, each larger than both beside one another could be; of all cells alike. */
+static bool stack(const struct grid *g, const struct box *box, double x, double room, const char *letter,
+                  const char *number)
+{
+    const struct pen *p = &g->frame.pen;
+    const struct font one = {10, WEIGHT_NORMAL};
+    const char *widest_letter = has_kind(g->p, OP_BWD_WEIGHT) ? "W" : "B";
+    const double wide = MAX(pen_width(p, &one, widest_letter), pen_width(p, &one, number)),
+                 size = MIN(MIN(room / wide * one.size, box->h / STACK_LINES), MAX_TEXT), y = box->y + box->h / 2;
+    const struct font font = {size, WEIGHT_NORMAL};
+
+    if (p->ops->cells || size < SMALL_TEXT)
+        return false;
+    pen_label(p, x, y - size * 0.65, size * 1.2, &font, box->shade, false, letter);
+    pen_label(p, x, y + size * 0.65, size * 1.2, &font, box->shade, false, number);
+    return true;
+}
+
 /* "F3", and its weights' version beside it where these change. */
 static void label(const struct grid *g, const struct box *box)
 {
@@ -288,7 +308,7 @@ static void label(const struct grid *g, const struct box *box)
     const struct font font = {MIN(MIN(g->font.size * wide, MAX_TEXT), box->h * 0.6), WEIGHT_NORMAL},
                       small = {font.size * SMALL_PART, WEIGHT_NORMAL};
     const double bar = bar_over(g, box), room = box->w - bar - LABEL_AIR;
-    char text[32], version[16];
+    char text[32], version[16], number[16];
 
     if (a->stage == STAGE_NONE || font.size < MIN_TEXT)
         return;
@@ -298,6 +318,9 @@ static void label(const struct grid *g, const struct box *box)
     if (a->kind == OP_LOSS)
         g_strlcpy(text, op_label(a->kind), sizeof text);
     g_snprintf(version, sizeof version, "v%u", a->version);
+    g_snprintf(number, sizeof number, "%s", text + strcspn(text, "0123456789"));
+    if (font.size < SMALL_TEXT && *number && !g->p->asynchronous && stack(g, box, box->x + bar + (box->w - bar) / 2, room, op_label(a->kind), number))
+        return;
     if (pen_width(p, &font, text) > room)
         return;
     const double w = pen_width(p, &font, text), v = pen_width(p, &small, version);

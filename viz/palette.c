@@ -158,6 +158,11 @@ uint32_t palette_line(const struct palette *p, uint32_t number)
     return palette_color(p, ROLE_INK);
 }
 
+bool palette_dashed(const struct palette *p, uint32_t number)
+{
+    return number >= HUES || (p == &print && number % 2);
+}
+
 uint32_t palette_tint_color(const struct palette *p, uint32_t color, double strength)
 {
     return mix(color, palette_color(p, ROLE_BACKGROUND), strength);

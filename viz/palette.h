@@ -55,6 +55,8 @@ struct shade palette_shade(const struct palette *, enum role);
 struct shade palette_hue(const struct palette *, uint32_t number);
 /* Likewise of lines on the background, which they differ from by 3:1 or more. */
 uint32_t palette_line(const struct palette *, uint32_t number);
+/* Whether such a line is dashed, since another has nearly its colour. */
+bool palette_dashed(const struct palette *, uint32_t number);
 /* Mixed with the background; strength 1 leaves it as it is, 0 gives the background. */
 uint32_t palette_tint_color(const struct palette *, uint32_t color, double strength);
 struct shade palette_tint(const struct palette *, struct shade, double strength);

@@ -259,7 +259,7 @@ static void paint_curve(const struct scene *s, uint32_t k)
 
     for (guint i = 0; i + 1 < length(s, k); i++)
         pen_line(p, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), x_of(s, k, i + 1),
-                 y_of(s, point_of(s, k, i + 1)->step_ns), color, 2.5, k >= HUES);
+                 y_of(s, point_of(s, k, i + 1)->step_ns), color, 2.5, palette_dashed(p->palette, k));
     for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++)
         paint_point(s, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), color,
                     point_of(s, k, i)->measured);
@@ -297,7 +297,7 @@ static void paint_labels(const struct scene *s)
     for (uint32_t i = 0; i < s->n_labels; i++) {
         const struct label *l = &s->labels[i];
         const uint32_t color = curve_color(s, l->curve);
-        pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1, l->curve >= HUES);
+        pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1, palette_dashed(s->frame.pen.palette, l->curve));
         pen_box(&s->frame.pen, x, l->y - POINT / 2, POINT, POINT, (struct shade){color, HATCH_NONE, 0});
         frame_text(&s->frame, x + POINT + 4, l->y, &s->frame.pen.text, ALIGN_LEFT, ROLE_INK, l->text);
     }
