@@ -22,6 +22,7 @@ struct entry {
 struct ini {
     char *file, *text;
     GKeyFile *values;
+    bool utf8;       /* outside comments too */
     GArray *entries; /* of struct entry, in file order */
 };
 
@@ -79,7 +80,7 @@ static bool is_word(const char *s)
 static bool scan_line(struct ini *ini, char *line, unsigned number, const char **group, GError **error)
 {
     for (const char *c = line; *c; c++)
-        if (!g_ascii_isprint(*c) && *c != '\t') {
+        if (!g_ascii_isprint(*c) && *c != '\t' && !(ini->utf8 && *c & 0x80)) {
             fail_line(ini, number, error, "byte 0x%02x, outside comments only printable ASCII is allowed",
                       (unsigned char)*c);
             return false;
@@ -131,9 +132,10 @@ static bool scan(struct ini *ini, const char *text, GError **error)
     return true;
 }
 
-struct ini *ini_parse(const char *text, const char *file, GError **error)
+static struct ini *parse(const char *text, const char *file, bool utf8, GError **error)
 {
     struct ini *ini = g_new0(struct ini, 1);
+    ini->utf8 = utf8;
     ini->file = g_strdup(file);
     ini->text = g_strdup(text);
     ini->values = g_key_file_new();
@@ -144,6 +146,8 @@ struct ini *ini_parse(const char *text, const char *file, GError **error)
     if (strlen(text) > TEXT_MAX)
         ini_error(ini, NULL, NULL, error, "more than %u KiB, is this the right file?",
                   (unsigned)(TEXT_MAX >> 10));
+    else if (utf8 && !g_utf8_validate(text, -1, NULL))
+        ini_error(ini, NULL, NULL, error, "is not UTF-8, save it as such");
     else if (!scan(ini, text, error))
         ;
     else if (ini->entries->len == 0)
@@ -155,6 +159,11 @@ struct ini *ini_parse(const char *text, const char *file, GError **error)
     if (!ok)
         g_clear_pointer(&ini, ini_free);
     return ini;
+}
+
+struct ini *ini_parse(const char *text, const char *file, GError **error)
+{
+    return parse(text, file, false, error);
 }
 
 static char *read_file(const char *name, GError **error)
@@ -178,22 +187,32 @@ static char *read_file(const char *name, GError **error)
     return text;
 }
 
-struct ini *ini_load(const char *dir, const char *name, GError **error)
+static struct ini *load(const char *dir, const char *name, bool utf8, GError **error)
 {
     if (strchr(name, '/') || g_str_has_suffix(name, ".ini")) {
         g_autofree char *text = read_file(name, error);
-        return text ? ini_parse(text, name, error) : NULL;
+        return text ? parse(text, name, utf8, error) : NULL;
     }
     g_autofree char *file = g_strconcat(name, ".ini", NULL), *path = g_strconcat(dir, "/", file, NULL);
     for (const struct data_file *f = data_files; f->name; f++)
         if (strcmp(f->name, path) == 0)
-            return ini_parse(f->text, file, error);
+            return parse(f->text, file, utf8, error);
     g_auto(GStrv) names = ini_list(dir);
     g_autofree char *list = g_strjoinv(", ", names);
     g_set_error(error, INI_ERROR, 0,
                 "no '%s' among the built-in %s, have %s; a file's name has a / or ends in .ini", name, dir,
                 list);
     return NULL;
+}
+
+struct ini *ini_load(const char *dir, const char *name, GError **error)
+{
+    return load(dir, name, false, error);
+}
+
+struct ini *ini_load_text(const char *dir, const char *name, GError **error)
+{
+    return load(dir, name, true, error);
 }
 
 static int by_name(const void *a, const void *b)

@@ -16,6 +16,8 @@ struct ini *ini_parse(const char *text, const char *file, GError **);
 /* A built-in file (DIR/NAME.ini of base/data.h) or, if name has a slash or ends in .ini, a file
  * on disk. */
 struct ini *ini_load(const char *dir, const char *name, GError **);
+/* As ini_load, of texts for people: values are UTF-8. */
+struct ini *ini_load_text(const char *dir, const char *name, GError **);
 char **ini_list(const char *dir); /* names of the built-in files of a directory, sorted; g_strfreev */
 void ini_free(struct ini *);
 char **ini_groups(const struct ini *); /* in file order; g_strfreev */

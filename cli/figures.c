@@ -1,57 +1,97 @@
 #include "cli/figures.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/output.h"
 
 #define STANDARD_DPI 192
+#define PX_PER_MM    (96 / 25.4)
+#define COLUMNS      100 /* of txt */
+#define LINES        36
 
-/* The format that the name asks for; NULL: none that there is. */
-static const char *format_of(const char *path)
+/* The format that --format asks for, else the name; NULL: none that there is. */
+static const char *format_of(const struct options *o, const char *path)
 {
-    const char *dot = strrchr(path, '.');
-    if (!strcmp(path, "-"))
-        return draw_formats[0];
-    for (unsigned i = 0; dot && draw_formats[i]; i++)
-        if (!strcmp(dot + 1, draw_formats[i]))
+    const char *dot = strrchr(path, '.'), *asked = o->given[OPTION_FORMAT] ? option_text(o, OPTION_FORMAT, NULL)
+                                                   : !strcmp(path, "-")    ? "txt"
+                                                   : dot                   ? dot + 1
+                                                                           : "";
+    for (unsigned i = 0; draw_formats[i]; i++)
+        if (!strcmp(asked, draw_formats[i]))
             return draw_formats[i];
     return NULL;
 }
 
-/* "1280x720" */
-static bool parse_size(const char *text, struct figure_options *look)
+/* "1280x720", "160x90mm", "16:9" */
+static bool parse_size(const char *text, bool cells, struct figure_options *look)
 {
     char *x, *end;
     if (!g_ascii_isdigit(*text))
         return false;
-    look->width = g_ascii_strtoull(text, &x, 10);
-    if (*x != 'x' || !g_ascii_isdigit(x[1]))
+    look->width = g_ascii_strtod(text, &x);
+    if ((*x != 'x' && *x != ':') || !g_ascii_isdigit(x[1]))
         return false;
-    look->height = g_ascii_strtoull(x + 1, &end, 10);
-    return !*end;
+    look->height = g_ascii_strtod(x + 1, &end);
+    if (*x == ':') {
+        look->width = round(720 * look->width / look->height);
+        look->height = 720;
+        return !*end && !cells;
+    }
+    const double unit = !strcmp(end, "mm") ? PX_PER_MM : 1;
+    look->width *= cells ? DRAW_COLUMN : unit;
+    look->height *= cells ? DRAW_LINE : unit;
+    return !*end || (unit > 1 && !cells);
 }
 
-/* Fills the look; returns what is wrong, or NULL. */
-static const char *check_look(struct figure_options *look, const char *format, const struct options *o)
+/* "12.5ms"; a number alone is in ms. */
+static bool parse_time(const char *text, int64_t *ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"", 1e6}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"µs", 1e3}, {"ns", 1}};
+    char *end;
+    const double value = g_ascii_strtod(text, &end);
+    for (unsigned i = 0; end != text && i < G_N_ELEMENTS(units); i++)
+        if (!strcmp(end, units[i].name) && value >= 0 && value * units[i].ns < 1e18) {
+            *ns = llround(value * units[i].ns);
+            return true;
+        }
+    return false;
+}
+
+/* Fills the canvas; returns what is wrong, or NULL. */
+static const char *check_canvas(struct figure_options *look, const char *format, const struct options *o)
 {
     const char *text = option_text(o, OPTION_TEXT, "text");
-    const bool pixels = !strcmp(format, "png");
-    *look = (struct figure_options){.width = 1280,
-                                    .height = 720,
+    const bool pixels = !strcmp(format, "png"), cells = !strcmp(format, "txt");
+    *look = (struct figure_options){.width = cells ? COLUMNS * DRAW_COLUMN : 1280,
+                                    .height = cells ? LINES * DRAW_LINE : 720,
                                     .outlines = !strcmp(text, "paths"),
-                                    .dpi = option_number(o, OPTION_DPI, STANDARD_DPI)};
-    if (o->given[OPTION_SIZE] && !parse_size(option_text(o, OPTION_SIZE, NULL), look))
-        return "--size takes WxH in px, as 1280x720";
+                                    .dpi = option_number(o, OPTION_DPI, STANDARD_DPI),
+                                    .font_scale = option_number(o, OPTION_FONT_SCALE, 1),
+                                    .font = option_text(o, OPTION_FONT, NULL),
+                                    .transparent = o->given[OPTION_TRANSPARENT],
+                                    .ascii = o->given[OPTION_ASCII]};
+    if (o->given[OPTION_SIZE] && !parse_size(option_text(o, OPTION_SIZE, NULL), cells, look))
+        return cells ? "--size takes columns x lines of txt, as 100x36"
+                     : "--size takes WxH in px or mm, or a shape: 1280x720, 160x90mm, 16:9, 4:3";
     if (strcmp(text, "text") && !look->outlines)
         return "--text takes text or paths";
-    if (o->given[OPTION_TEXT] && pixels)
+    if (o->given[OPTION_TEXT] && (pixels || cells))
         return "--text belongs to svg and pdf, and a png has pixels only: leave it out";
     if (o->given[OPTION_DPI] && !pixels)
         return "--dpi belongs to png: leave it out or name the figure FILE.png";
+    if (cells && (o->given[OPTION_FONT] || o->given[OPTION_FONT_SCALE] || o->given[OPTION_TRANSPARENT]))
+        return "--font, --font-scale and --transparent mean nothing to txt: leave them out";
+    if (o->given[OPTION_ASCII] && !cells)
+        return "--ascii belongs to txt: leave it out or name the figure FILE.txt";
     return NULL;
 }
 
-/* Which of two or three words an option takes; -1: another one. */
+/* Which of some words an option takes; -1: another one. */
 static int choose(const struct options *o, enum option_id id, const char *const *words)
 {
     const char *text = option_text(o, id, words[0]);
@@ -61,28 +101,76 @@ static int choose(const struct options *o, enum option_id id, const char *const 
     return -1;
 }
 
-/* The look of a grid, likewise. */
-static const char *check_grid(struct figure_options *look, const struct figure *figure,
-                              const struct options *o)
+/* Of which figures the option is, where it is not of all. */
+static const struct {
+    enum option_id id;
+    const struct figure *figures[2];
+} some[] = {
+    {OPTION_RANK_ORDER, {&figure_grid, &figure_timeline}}, {OPTION_COLOR_BY, {&figure_grid, &figure_timeline}},
+    {OPTION_ALIGN, {&figure_grid}},                        {OPTION_STEP, {&figure_timeline}},
+    {OPTION_FROM, {&figure_timeline}},                     {OPTION_TO, {&figure_timeline}},
+    {OPTION_CRITICAL_PATH, {&figure_timeline}},
+};
+
+static bool check_figure(const struct figure *figure, const struct options *o, GError **error)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(some); i++) {
+        const struct figure *const *of = some[i].figures;
+        if (!o->given[some[i].id] || figure == of[0] || figure == of[1])
+            continue;
+        g_set_error(error, OPTION_ERROR, 0, "--%s is of --figure %s%s%s, not of %s: leave it out",
+                    option_name(some[i].id), of[0]->name, of[1] ? " and " : "", of[1] ? of[1]->name : "", figure->name);
+        return false;
+    }
+    return true;
+}
+
+/* What is drawn and in which order; returns what is wrong, or NULL. */
+static const char *check_contents(struct drawing *d, const struct options *o)
 {
     static const char *const orders[] = {"down", "up", NULL}, *const aligns[] = {"early", "late", NULL},
-                             *const colors[] = {"kind", "stage", "micro", NULL};
+                             *const colors[] = {"kind", "stage", "micro", "bucket", NULL};
     const int order = choose(o, OPTION_RANK_ORDER, orders), color = choose(o, OPTION_COLOR_BY, colors),
               align = choose(o, OPTION_ALIGN, aligns);
-    if (figure != &figure_grid && (o->given[OPTION_RANK_ORDER] || o->given[OPTION_COUNT_FROM] ||
-                                   o->given[OPTION_COLOR_BY] || o->given[OPTION_ALIGN]))
-        return "--rank-order, --count-from, --color-by and --align are of --figure grid";
+    struct figure_options *look = &d->look;
     if (order < 0)
         return "--rank-order takes down or up";
-    if (color < 0)
-        return "--color-by takes kind, stage or micro";
+    if (color < 0 || (color == COLOR_BY_BUCKET && d->figure == &figure_grid))
+        return d->figure == &figure_grid ? "--color-by takes kind, stage or micro"
+                                         : "--color-by takes kind, stage, micro or bucket";
     if (align < 0)
         return "--align takes early or late";
+    if (o->given[OPTION_FROM] && !parse_time(option_text(o, OPTION_FROM, NULL), &look->from_ns))
+        return "--from takes a time, as 12.5ms or 800us";
+    if (o->given[OPTION_TO] && (!parse_time(option_text(o, OPTION_TO, NULL), &look->to_ns) || look->to_ns == 0))
+        return "--to takes a time, as 12.5ms or 800us";
     look->ranks_up = order;
     look->color_by = (uint8_t)color;
     look->late = align;
     look->count_from = (uint32_t)option_number(o, OPTION_COUNT_FROM, 0);
+    look->step = (uint32_t)option_number(o, OPTION_STEP, 0);
+    look->critical = o->given[OPTION_CRITICAL_PATH];
+    look->title = option_text(o, OPTION_TITLE, NULL);
+    look->no_legend = o->given[OPTION_NO_LEGEND];
+    look->no_caption = o->given[OPTION_NO_CAPTION];
+    look->notes = option_text(o, OPTION_NOTE, NULL);
+    look->rank_name = option_text(o, OPTION_RANK_NAME, NULL);
     return NULL;
+}
+
+/* Theme and language. */
+static bool check_style(struct drawing *d, const struct options *o, GError **error)
+{
+    const char *theme = option_text(o, OPTION_THEME, palette_name(palettes[0]));
+    d->look.palette = palette_find(theme);
+    if (!d->look.palette)
+        return option_unknown(error, OPTION_THEME, theme, "light, dark or print");
+    d->look.lang = language_find(option_text(o, OPTION_LANG, "en"), error);
+    if (!d->look.lang) {
+        g_prefix_error(error, "--%s: ", option_name(OPTION_LANG));
+        return false;
+    }
+    return true;
 }
 
 static bool pick(struct drawing *d, const struct options *o, const struct figure *standard, GError **error)
@@ -91,19 +179,18 @@ static bool pick(struct drawing *d, const struct options *o, const struct figure
     d->figure = figure_find(name);
     if (d->figure)
         return true;
-    if (strcmp(name, "none"))
+    if (strcmp(name, "none")) {
         g_set_error(error, OPTION_ERROR, 0,
                     "--figure takes a name that 'parprof list' shows, or none, not '%s'", name);
-    else if (o->given[OPTION_OUTPUT] || o->given[OPTION_SIZE] || o->given[OPTION_DPI] ||
-             o->given[OPTION_TEXT] || o->given[OPTION_RANK_ORDER] || o->given[OPTION_COUNT_FROM] ||
-             o->given[OPTION_COLOR_BY] || o->given[OPTION_ALIGN])
-        g_set_error_literal(
-            error, OPTION_ERROR, 0,
-            "--output, --size, --dpi, --text and the options of a grid are of the figure, and "
-            "--figure none asks for no figure");
-    else
-        return true;
-    return false;
+        return false;
+    }
+    for (unsigned id = 0; id < N_OPTIONS; id++)
+        if (o->given[id] && (id == OPTION_OUTPUT || option_of_look(id))) {
+            g_set_error(error, OPTION_ERROR, 0, "--%s is of the figure, and --figure none asks for no figure",
+                        option_name(id));
+            return false;
+        }
+    return true;
 }
 
 bool drawing_check(struct drawing *d, const struct options *o, const struct figure *figure, const char *path,
@@ -115,35 +202,62 @@ bool drawing_check(struct drawing *d, const struct options *o, const struct figu
     if (!d->figure)
         return true;
     d->path = option_text(o, OPTION_OUTPUT, path);
-    const char *format = format_of(d->path);
-    const char *wrong =
-        format ? check_look(&d->look, format, o) : "--output takes a name that ends in .svg, .pdf or .png";
+    d->format = format_of(o, d->path);
+    const char *wrong = d->format ? check_canvas(&d->look, d->format, o)
+                        : o->given[OPTION_FORMAT]
+                            ? "--format of a figure is svg, pdf, png or txt; table, json and csv are of the command plan"
+                            : "--output takes a name that ends in .svg, .pdf, .png or .txt, or - for text";
     if (!wrong)
-        wrong = check_grid(&d->look, d->figure, o);
+        wrong = check_contents(d, o);
     if (wrong) {
         g_set_error_literal(error, OPTION_ERROR, 0, wrong);
         return false;
     }
+    if (!check_figure(d->figure, o, error) || !check_style(d, o, error))
+        return false;
     draw_prepare();
-    const bool unusual = o->given[OPTION_SIZE] || o->given[OPTION_DPI];
+    const bool unusual = o->given[OPTION_SIZE] || o->given[OPTION_DPI] || o->given[OPTION_FONT_SCALE];
     return output_check(d->path, error) && (!unusual || drawing_ready(d, error));
 }
 
 bool drawing_ready(const struct drawing *d, GError **error)
 {
-    const struct draw_ops *ops = d->figure ? draw_open(format_of(d->path), error) : NULL;
+    const struct draw_ops *ops = d->figure ? draw_open(d->format, error) : NULL;
     return !d->figure || (ops && figure_fits(d->figure, &d->look, ops, error));
+}
+
+/* What no installed font can show is said: the figure is written all the same. */
+static void warn_of_fonts(const GString *missing)
+{
+    g_auto(GStrv) parts = g_strsplit(missing->str, "\n", 2);
+    if (!parts[0])
+        return;
+    if (*parts[0]) {
+        g_autofree char *some_of = g_utf8_substring(parts[0], 0, MIN(g_utf8_strlen(parts[0], -1), 12));
+        fprintf(stderr,
+                "parprof: warning: no installed font has %s (U+%04X...); install one that does (Debian: fonts-nanum or "
+                "fonts-noto-cjk for Korean), or name it by --font\n",
+                some_of, g_utf8_get_char(parts[0]));
+    }
+    if (parts[1])
+        fprintf(stderr, "parprof: warning: no font called '%s' is installed; 'fc-list : family' names those that are\n",
+                parts[1]);
 }
 
 bool drawing_write(const struct drawing *d, const struct figure_input *input, GError **error)
 {
-    const struct draw_ops *ops = draw_open(format_of(d->path), error);
-    GBytes *bytes = ops ? figure_render(d->figure, input, &d->look, ops, error) : NULL;
+    const struct draw_ops *ops = draw_open(d->format, error);
+    g_autoptr(GString) missing = g_string_new(NULL);
+    struct figure_options look = d->look;
+    look.missing = missing;
+    GBytes *bytes = ops ? figure_render(d->figure, input, &look, ops, error) : NULL;
     if (!bytes)
         return false;
     gsize n;
     const void *data = g_bytes_get_data(bytes, &n);
     bool ok = output_write(d->path, data, n, error);
     g_bytes_unref(bytes);
+    if (ok)
+        warn_of_fonts(missing);
     return ok;
 }

@@ -8,7 +8,8 @@
 /* What is to be drawn and how it looks: known, and checked, before there is anything to draw. */
 struct drawing {
     const struct figure *figure; /* NULL: --figure none */
-    const char *path;            /* "-" is standard output, as SVG */
+    const char *path;            /* "-" is standard output */
+    const char *format;          /* of draw_formats */
     struct figure_options look;
 };
 

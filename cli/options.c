@@ -92,7 +92,7 @@ bool options_set(struct options *o, enum option_id id, const char *text, GError 
         o->value[id].on = true;
     else if (spec->type == NUMBER || spec->type == COUNT)
         return parse_number(spec, text, &o->value[id].number, error);
-    else if (*text)
+    else if (*text || id == OPTION_TITLE)
         o->value[id].text = g_string_chunk_insert(o->strings, text);
     else {
         usage(error, "--%s takes %s, not an empty text", spec->name, spec->argument);
@@ -304,6 +304,11 @@ bool option_unknown(GError **error, enum option_id id, const char *text, const c
 {
     g_set_error(error, OPTION_ERROR, 0, "--%s takes %s, not '%s'", option_name(id), known, text);
     return false;
+}
+
+bool option_of_look(enum option_id id)
+{
+    return id >= (unsigned)FIRST_LOOK;
 }
 
 const char *option_name(enum option_id id)

@@ -77,6 +77,7 @@ bool options_check(const struct options *, const char *mode, const char *backend
 
 const char *option_text(const struct options *, enum option_id, const char *fallback);
 double option_number(const struct options *, enum option_id, double fallback);
+bool option_of_look(enum option_id); /* it says how a figure looks: of the section for that */
 const char *option_name(enum option_id); /* "bucket-mb" */
 
 /* Sets the error: --option takes `known`, not `text`.  False. */

@@ -9,12 +9,11 @@
 /* What says how to draw is all that can be asked of numbers that are there. */
 static bool only_looks(const struct preset *p, const struct options *o, GError **error)
 {
-    static const enum option_id looks[] = {OPTION_PRESET, OPTION_OUTPUT, OPTION_FIGURE, OPTION_SIZE,
-                                           OPTION_DPI,    OPTION_TEXT,   OPTION_QUIET};
+    static const enum option_id others[] = {OPTION_PRESET, OPTION_OUTPUT, OPTION_FIGURE, OPTION_FORMAT, OPTION_QUIET};
     for (unsigned id = 0; id < N_OPTIONS; id++) {
-        bool look = !o->given[id];
-        for (unsigned i = 0; i < G_N_ELEMENTS(looks); i++)
-            look |= id == looks[i];
+        bool look = !o->given[id] || option_of_look(id);
+        for (unsigned i = 0; i < G_N_ELEMENTS(others); i++)
+            look |= id == others[i];
         if (look)
             continue;
         g_set_error(error, OPTION_ERROR, 0,

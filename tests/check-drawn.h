@@ -11,6 +11,20 @@
 
 #define EPSILON 0.01
 
+/* What figures were drawn with: NULL is the standard one. */
+static const struct palette *drawn_with;
+
+static inline bool is_faint(uint32_t color)
+{
+    return color == palette_color(drawn_with ? drawn_with : palettes[0], ROLE_GRID);
+}
+
+/* Neither paints anything. */
+static inline bool is_silent(const struct item *m)
+{
+    return m->kind == ITEM_GROUP || m->kind == ITEM_SPAN;
+}
+
 static inline const struct item *item_at(const struct draw *d, unsigned i)
 {
     return &g_array_index(d->items, struct item, i);
@@ -77,8 +91,8 @@ static inline void check_clear(const struct draw *d)
         const struct item *m = item_at(d, i);
         for (unsigned k = 0; k < d->items->len && m->text; k++) {
             const struct item *over = item_at(d, k);
-            bool faint = over->fill == palette_color(ROLE_GRID), covered = false;
-            if (over->text || (over->kind == ITEM_RECT && !over->hatched && k < i) || faint || !meet(m, over))
+            bool faint = is_faint((uint32_t)over->fill), covered = false;
+            if (is_silent(over) || over->text || (over->kind == ITEM_RECT && !over->hatched && k < i) || faint || !meet(m, over))
                 continue;
             for (unsigned c = k + 1; c < i; c++)
                 covered |= item_at(d, c)->kind == ITEM_RECT && item_at(d, c)->fill >= 0 &&

@@ -38,7 +38,7 @@ run --preset ./mine.ini --ranks 2 --figure none
 result $? "a preset gives options, and the command line more"
 rm -f mine.ini
 for kind in breakdown memory; do
-    run --backend sim --model mini --figure $kind -o - -q
+    run --backend sim --model mini --figure $kind --format svg -o - -q
     [ "$status" = 0 ] && grep -q '<svg' "$dir/out"
     result $? "--figure $kind"
 done
@@ -115,7 +115,7 @@ refuses 2 "nonesuch" --backend sim --cluster nonesuch
 refuses 2 "heads" --model mini --heads 7
 refuses 2 "--backend" --backend tpu
 refuses 2 "--figure" --figure portrait
-refuses 2 ".svg, .pdf or .png" --backend sim -o figure.txt
+refuses 2 ".svg, .pdf, .png or .txt" --backend sim -o figure.text
 refuses 2 "--dpi" --backend sim -o figure.svg --dpi 96
 refuses 2 "--dpi" --backend sim -o figure.png --dpi 0
 refuses 2 "--text" --backend sim -o figure.png --text paths
@@ -142,7 +142,7 @@ refuses 2 "whole number" --ranks 0x10
 
 run --backend sim -q -o f.pdf && run --backend sim -q -o f.png --size 640x400 --dpi 96 && run --backend sim -q -o p.svg --text paths
 [ "$status" = 0 ] && [ "$(head -c 5 f.pdf)" = %PDF- ] && [ "$(od -An -tu1 -j16 -N8 f.png | tr -s ' ')" = " 0 0 2 128 0 0 1 144" ] &&
-    ! grep -q '<text' p.svg && "$PARPROF" --backend sim -q -o - | grep -q '<text'
+    ! grep -q '<text' p.svg && "$PARPROF" --backend sim -q --format svg -o - | grep -q '<text'
 result $? "the figure's format follows its name"
 rm -f f.pdf f.png p.svg
 

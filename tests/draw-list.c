@@ -6,6 +6,7 @@
 static void item_clear(gpointer item)
 {
     g_free(((struct item *)item)->text);
+    g_free(((struct item *)item)->name);
 }
 
 static struct draw *list_begin(const struct canvas *canvas, GError **error)
@@ -91,6 +92,21 @@ static void list_text(struct draw *d, double x, double y, const struct font *fon
     g_array_append_val(d->items, item);
 }
 
+static void list_group(struct draw *d, const char *id)
+{
+    struct item item = {.kind = ITEM_GROUP, .text = NULL, .name = g_strdup(id ? id : "")};
+
+    g_array_append_val(d->items, item);
+}
+
+static void list_span(struct draw *d, double x, double y, double w, double h, const char *text)
+{
+    struct item item = {.kind = ITEM_SPAN, .x0 = x, .y0 = y, .x1 = x + w, .y1 = y + h, .fill = -1, .name = g_strdup(text)};
+
+    g_assert_true(w >= 0 && h >= 0 && g_utf8_validate(text, -1, NULL));
+    g_array_append_val(d->items, item);
+}
+
 static void list_cancel(struct draw *d)
 {
     g_array_unref(d->items);
@@ -99,16 +115,22 @@ static void list_cancel(struct draw *d)
 
 static GBytes *list_finish(struct draw *d, GError **error)
 {
-    static const char *const kinds[] = {"rect", "line", "polygon", "text"};
+    static const char *const kinds[] = {"rect", "line", "polygon", "text", "group", "span"};
     GString *out = g_string_new(NULL);
 
     (void)error;
     g_string_append_printf(out, "canvas %.3f %.3f\n", d->width, d->height);
     for (unsigned i = 0; i < d->items->len; i++) {
         const struct item *item = &g_array_index(d->items, struct item, i);
-        g_string_append_printf(out, "%s %.3f %.3f %.3f %.3f %06x%s %s\n", kinds[item->kind], item->x0,
-                               item->y0, item->x1, item->y1, (unsigned)item->fill,
-                               item->hatched ? " hatched" : "", item->text ? item->text : "");
+        if (item->kind == ITEM_GROUP) {
+            g_string_append_printf(out, "group %s\n", item->name);
+            continue;
+        }
+        g_string_append_printf(out, "%s %.3f %.3f %.3f %.3f", kinds[item->kind], item->x0, item->y0, item->x1, item->y1);
+        if (item->kind != ITEM_SPAN)
+            g_string_append_printf(out, " %06x", (unsigned)item->fill);
+        g_string_append_printf(out, "%s%s%s\n", item->hatched ? " hatched" : "", item->text || item->name ? " " : "",
+                               item->text ? item->text : item->name ? item->name : "");
     }
     list_cancel(d);
     return g_string_free_to_bytes(out);
@@ -122,6 +144,8 @@ const struct draw_ops draw_list = {
     .line = list_line,
     .polygon = list_polygon,
     .text = list_text,
+    .group = list_group,
+    .span = list_span,
     .finish = list_finish,
     .cancel = list_cancel,
 };

@@ -5,7 +5,7 @@
 
 #include "viz/draw.h"
 
-enum item_kind { ITEM_RECT, ITEM_LINE, ITEM_POLYGON, ITEM_TEXT };
+enum item_kind { ITEM_RECT, ITEM_LINE, ITEM_POLYGON, ITEM_TEXT, ITEM_GROUP, ITEM_SPAN };
 
 struct item {
     enum item_kind kind;
@@ -14,6 +14,7 @@ struct item {
     bool hatched;
     double size; /* em of a text */
     char *text;
+    char *name; /* of a group; what a span says */
 };
 
 struct draw {

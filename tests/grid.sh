@@ -3,11 +3,13 @@
 . "${srcdir:-.}/tests/tap.sh"
 unit="--mode pipeline --backend sim --layers 8 --ranks 4 --chunks 8 --cost unit:F=1,B=1,W=1,C=0"
 
-for schedule in gpipe 1f1b interleaved zb1p zbv dualpipev; do
+# With two stages a rank there are twice or thrice as many spans to point at.
+for schedule in gpipe:24 1f1b:24 interleaved:24 zb1p:24 zbv:34 dualpipev:34; do
+    kb=${schedule#*:} schedule=${schedule%:*}
     # shellcheck disable=SC2086
     run $unit --schedule $schedule --figure grid -o $schedule.svg
-    [ "$status" = 0 ] && [ "$(wc -c <$schedule.svg)" -lt 24576 ]
-    result $? "a grid of $schedule in less than 24 KB"
+    [ "$status" = 0 ] && [ "$(wc -c <$schedule.svg)" -lt $((kb * 1024)) ]
+    result $? "a grid of $schedule in less than $kb KB"
 done
 # shellcheck disable=SC2086
 run $unit --schedule 1f1b --figure none --trace t.json --report r.json

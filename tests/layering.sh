@@ -8,7 +8,7 @@ kernels:
 profile:base plan/op.h plan/cost.h
 sim:base plan profile/trace.h
 exec:base plan kernels profile/trace.h profile/clock.h profile/collect.h profile/facts.h
-viz:plan/op.h profile
+viz:base plan/op.h profile
 cli:base plan kernels profile sim exec viz
 '
 doors='

@@ -39,7 +39,9 @@ UNIT_TESTS = \
 	%D%/t-json \
 	%D%/t-kernels \
 	%D%/t-kernels-models \
+	%D%/t-lang \
 	%D%/t-layers \
+	%D%/t-look \
 	%D%/t-lower \
 	%D%/t-memory \
 	%D%/t-model \
@@ -90,6 +92,7 @@ SHELL_TESTS = \
 	%D%/help.sh \
 	%D%/layering.sh \
 	%D%/grid.sh \
+	%D%/look.sh \
 	%D%/render.sh \
 	%D%/sweep.sh
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
@@ -112,6 +115,7 @@ endif
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
 %C%_t_grid_SOURCES = %D%/t-grid.c %D%/draw-list.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
+%C%_t_look_SOURCES = %D%/t-look.c %D%/draw-list.c %D%/scene.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
@@ -125,7 +129,7 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
 	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
-	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/pipeline %D%/hand-plan.h %D%/lsan.supp %D%/operand.h %D%/pairs.h \
+	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/operand.h %D%/pairs.h \
 	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
 	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
@@ -153,7 +157,7 @@ bench: parprof $(module_PROGRAMS) $(BENCHES)
 		bash $(srcdir)/tests/bench/run
 
 # What takes minutes: every combination instead of every pair.
-LONG_TESTS = %D%/t-train %D%/t-train-modes
+LONG_TESTS = %D%/t-look %D%/t-train %D%/t-train-modes
 LONG_ENVIRONMENT = srcdir='$(abs_top_srcdir)' PARPROF='$(abs_top_builddir)/parprof'
 .PHONY: check-long
 check-long: $(LONG_TESTS) $(check_PROGRAMS)

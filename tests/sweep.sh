@@ -44,7 +44,7 @@ run sweep --backend sim --model mini --batch 4 --ranks 8,16 --figure none
 [ "$status" = 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ]
 result $? "where no point can be, that is an error"
 
-run sweep --backend sim --model mini --ranks 2,4 -o - 
+run sweep --backend sim --model mini --ranks 2,4 --format svg -o -
 [ "$status" = 0 ] && grep -q '^</svg>' "$dir/out" && grep -q '\*$' "$dir/err"
 result $? "a figure on standard output moves the table away"
 run sweep --backend sim --model mini --ranks 2,4 -o x.svg --report x.svg

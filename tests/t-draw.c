@@ -292,8 +292,15 @@ static void note_cancel(struct draw *d)
     g_free(d);
 }
 
-static const struct draw_ops noting = {"svg",        note_begin, note_text_width, note_rect,  note_line,
-                                       note_polygon, note_text,  note_finish,     note_cancel};
+static const struct draw_ops noting = {.format = "svg",
+                                       .begin = note_begin,
+                                       .text_width = note_text_width,
+                                       .rect = note_rect,
+                                       .line = note_line,
+                                       .polygon = note_polygon,
+                                       .text = note_text,
+                                       .finish = note_finish,
+                                       .cancel = note_cancel};
 
 /* Every text of a figure is there as text: place, font, colour, characters. */
 static void test_texts(void)
@@ -485,8 +492,8 @@ static void test_stream(void)
     static const char other[] =
         "<svg><path fill=\"url(#a)\" d=\"M 1 2 A 3 3 0 0 1 5 5\" id='x'/><rect/></svg>";
     const GArray none = {0};
-    g_autoptr(GBytes) a = svg_write(known, strlen(known), "t", NULL);
-    g_autoptr(GBytes) b = svg_write(other, strlen(other), NULL, NULL);
+    g_autoptr(GBytes) a = svg_write(known, strlen(known), &(struct svg_parts){.title = "t"});
+    g_autoptr(GBytes) b = svg_write(other, strlen(other), &(struct svg_parts){0});
     const char rewritten[] = "<svg a=\"b\">\n<title>t</title><g><path fill-rule=\"evenodd\" fill=\"#f03\" "
                              "d=\"M1.01 2h2.24c.75 3-9.25 5 4.88 7z\"/></g></svg>\n";
 
@@ -495,14 +502,14 @@ static void test_stream(void)
         g_strstr_len(g_bytes_get_data(b, NULL), -1, "fill=\"url(#a)\" d=\"M 1 2 A 3 3 0 0 1 5 5\""));
     for (size_t n = 0; n < strlen(known); n++) {
         g_autofree char *cut = g_strndup(known, n);
-        g_autoptr(GBytes) c = svg_write(cut, n, "t", &none);
+        g_autoptr(GBytes) c = svg_write(cut, n, &(struct svg_parts){.title = "t", .texts = &none});
         g_assert_nonnull(c);
     }
     for (unsigned i = 0; i < 2000; i++) {
         g_autofree char *flipped = g_strdup(known);
         for (unsigned k = 0; k < 4; k++)
             flipped[g_test_rand_int_range(0, (int)strlen(known))] = (char)g_test_rand_int_range(1, 256);
-        g_autoptr(GBytes) c = svg_write(flipped, strlen(known), "t", &none);
+        g_autoptr(GBytes) c = svg_write(flipped, strlen(known), &(struct svg_parts){.title = "t", .texts = &none});
         g_assert_nonnull(c);
     }
 }

@@ -51,7 +51,7 @@ static struct draw *draw(const struct figure *figure, const struct figure_input 
     g_autoptr(GError) error = NULL;
     struct draw *d =
         draw_list.begin(&(struct canvas){.width = o->width, .height = o->height, .title = "t"}, NULL);
-    figure->draw(in, o, &draw_list, d, &error);
+    figure_draw(figure, in, o, &draw_list, d, &error);
     g_assert_no_error(error);
     return d;
 }
@@ -88,7 +88,7 @@ static unsigned count_boxes(const struct draw *d, uint32_t color, double *least,
     *most = 0;
     for (unsigned i = 0; i < d->items->len; i++) {
         const struct item *m = item_at(d, i);
-        if (m->kind != ITEM_RECT || m->fill != color || m->y1 - m->y0 < 15)
+        if (m->kind != ITEM_RECT || m->fill != color || m->y1 - m->y0 < 20)
             continue;
         *least = MIN(*least, m->x1 - m->x0);
         *most = MAX(*most, m->x1 - m->x0);
@@ -104,8 +104,8 @@ static void test_squares(void)
     double f0, f1, b0, b1;
     fixture_make(&f, &(struct pipe_case){"1f1b", FREE, 4, 1, 8, 1, 0});
     struct draw *d = draw(&figure_grid, &f.in, &o);
-    g_assert_cmpuint(count_boxes(d, palette_color(ROLE_FORWARD), &f0, &f1), ==, 32);
-    g_assert_cmpuint(count_boxes(d, palette_color(ROLE_BACKWARD), &b0, &b1), ==, 32);
+    g_assert_cmpuint(count_boxes(d, palette_color(palettes[0], ROLE_FORWARD), &f0, &f1), ==, 32);
+    g_assert_cmpuint(count_boxes(d, palette_color(palettes[0], ROLE_BACKWARD), &b0, &b1), ==, 32);
     g_assert_cmpfloat(f1 - f0, <, 0.02);
     g_assert_cmpfloat(b1 - b0, <, 0.02);
     g_assert_cmpfloat(fabs(b0 + 1 - 2 * (f0 + 1)), <, 0.05); /* a unit of air between cells */
@@ -150,7 +150,7 @@ static void test_pairs(void)
     struct blocks b;
     unsigned pairs = 0;
     fixture_make(&f, &cases[5]);
-    blocks_make(&b, &f.trace.t, f.analysis.pipeline, COLOR_BY_KIND, false);
+    blocks_make(&b, &f.trace.t, f.analysis.pipeline, palettes[0], COLOR_BY_KIND, false);
     for (size_t i = 0; i < b.n; i++) {
         if (b.v[i].half != HALF_UPPER)
             continue;
@@ -175,8 +175,8 @@ static void test_late(void)
     struct fixture f;
     struct blocks early, late;
     fixture_make(&f, &(struct pipe_case){"1f1b", FREE, 4, 1, 8, 1, 0});
-    blocks_make(&early, &f.trace.t, f.analysis.pipeline, COLOR_BY_KIND, false);
-    blocks_make(&late, &f.trace.t, f.analysis.pipeline, COLOR_BY_KIND, true);
+    blocks_make(&early, &f.trace.t, f.analysis.pipeline, palettes[0], COLOR_BY_KIND, false);
+    blocks_make(&late, &f.trace.t, f.analysis.pipeline, palettes[0], COLOR_BY_KIND, true);
     /* Rank 3 runs F1 at 6, rank 2 F2 at 8, rank 1 F3 at 10; what those wait for ends then, and so on up. */
     static const double wanted[4][4] = {{0, 3, 6, 9}, {1, 4, 7}, {2, 5}, {3}};
     for (uint32_t r = 0; r < 4; r++) {
@@ -214,7 +214,7 @@ static void test_timeline(void)
             f.trace.ops[i].end_ns -= (f.trace.ops[i].end_ns - f.trace.ops[i].start_ns) / 2;
     d = draw(&figure_timeline, &f.in, &o);
     double least, most;
-    g_assert_cmpuint(count_boxes(d, palette_color(ROLE_FORWARD), &least, &most), ==, 32);
+    g_assert_cmpuint(count_boxes(d, palette_color(palettes[0], ROLE_FORWARD), &least, &most), ==, 32);
     draw_list.cancel(d);
     fixture_release(&f);
 }

@@ -61,7 +61,7 @@ static struct draw *draw(const struct fixture *f, const struct figure_options *o
     struct draw *d =
         draw_list.begin(&(struct canvas){.width = o->width, .height = o->height, .title = "t"}, NULL);
 
-    bool ok = figure_timeline.draw(&f->in, o, &draw_list, d, &error);
+    bool ok = figure_draw(&figure_timeline, &f->in, o, &draw_list, d, &error);
     g_assert_no_error(error);
     g_assert_true(ok);
     return d;
@@ -242,7 +242,7 @@ static void test_exposed(void)
         for (unsigned k = 0; k < d->items->len; k++) {
             const struct item *m = item_at(d, k);
             hatched += m->hatched ? m->x1 - m->x0 : 0;
-            if (m->kind == ITEM_RECT && m->fill == palette_color(ROLE_LANE)) {
+            if (m->kind == ITEM_RECT && m->fill == palette_color(palettes[0], ROLE_LANE)) {
                 x0 = MIN(x0, m->x0);
                 x1 = MAX(x1, m->x1);
             }
@@ -417,7 +417,7 @@ static void test_lecture(void)
     for (unsigned i = 0; i < d->items->len; i++)
         if (item_at(d, i)->text)
             g_assert_cmpfloat(item_at(d, i)->size, >=, 13);
-    const double fb = palette_contrast(palette_color(ROLE_FORWARD), palette_color(ROLE_BACKWARD));
+    const double fb = palette_contrast(palette_color(palettes[0], ROLE_FORWARD), palette_color(palettes[0], ROLE_BACKWARD));
     g_assert_cmpfloat(fb, >=, 1.5);
     draw_list.cancel(d);
     fixture_release(&f);
@@ -518,7 +518,7 @@ static void test_palette(void)
     g_assert_cmpfloat_with_epsilon(palette_contrast(0x777777, 0xffffff), 4.48, 0.005);
     for (enum role r = 0; r < ROLE_CELLS; r++)
         for (double strength = 0; strength <= 1; strength += 0.1) {
-            uint32_t ground_color = palette_tint(palette_color(r), strength);
+            uint32_t ground_color = palette_tint_color(palettes[0], palette_color(palettes[0], r), strength);
             g_assert_cmpfloat(palette_contrast(ground_color, palette_text_on(ground_color)), >=, 4.5);
         }
 }
@@ -526,7 +526,7 @@ static void test_palette(void)
 static void test_axis(void)
 {
     for (unsigned i = 0; i < 500; i++) {
-        struct axis a = {pick(1, 1000000000000000), 100, 100 + 10 * g_test_rand_int_range(1, 300)};
+        struct axis a = {0, pick(1, 1000000000000000), 100, 100 + 10 * g_test_rand_int_range(1, 300)};
         int64_t tick = axis_tick_ns(&a, 90), lead = tick;
         while (lead % 10 == 0)
             lead /= 10;

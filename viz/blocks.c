@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "viz/palette.h"
-
 #define LIGHTEST 0.5 /* strength of the last stage's colours */
 
 static enum role role_of(unsigned kind)
@@ -26,20 +24,38 @@ static enum role role_of(unsigned kind)
     }
 }
 
-uint32_t block_kind_color(unsigned kind, uint32_t i, uint32_t n)
+struct shade block_kind_shade(const struct palette *p, unsigned kind, uint32_t i, uint32_t n)
 {
     const double strength = n > 1 ? 1 - (1 - LIGHTEST) * MIN(i, n - 1) / (n - 1) : 1;
 
-    return palette_tint(palette_color(role_of(kind)), strength);
+    return palette_tint(p, palette_shade(p, role_of(kind)), strength);
 }
 
-uint32_t block_number_color(unsigned kind, uint32_t number)
+struct shade block_number_shade(const struct palette *p, unsigned kind, uint32_t number)
 {
     static const double strengths[OP_KINDS] = {[OP_FWD] = 1,   [OP_LOSS] = 0.8,      [OP_RECOMPUTE] = 0.8,
-                                               [OP_BWD] = 0.6, [OP_BWD_INPUT] = 0.6, [OP_BWD_WEIGHT] = 0.4};
+                                               [OP_BWD] = 0.6, [OP_BWD_INPUT] = 0.6, [OP_BWD_WEIGHT] = 0.4,
+                                               [OP_OPTIM] = 1};
 
-    return kind < OP_KINDS && strengths[kind] > 0 ? palette_tint(palette_hue(number), strengths[kind])
-                                                  : palette_color(ROLE_UPDATE);
+    return kind < OP_KINDS && strengths[kind] > 0 ? palette_tint(p, palette_hue(p, number), strengths[kind])
+                                                  : palette_shade(p, ROLE_UPDATE);
+}
+
+unsigned blocks_legend(const struct pen *p, uint32_t numbers, GPtrArray *texts, struct legend_entry *entries)
+{
+    static const char *const keys[] = {[COLOR_BY_STAGE] = "legend.stage",
+                                       [COLOR_BY_MICRO] = "legend.micro",
+                                       [COLOR_BY_BUCKET] = "legend.bucket"};
+    const unsigned by = p->look->color_by;
+    unsigned n = 0;
+
+    for (; by != COLOR_BY_KIND && n < numbers && n < HUES; n++) {
+        g_autofree char *name = say(p->lang, keys[by], "n", count(n + p->look->count_from), NULL);
+        g_ptr_array_add(texts, g_strconcat(name, n + 1 == HUES && numbers > HUES ? ", …" : "", NULL));
+        entries[n] = (struct legend_entry){.text = g_ptr_array_index(texts, texts->len - 1),
+                                           .shade = palette_hue(p->palette, n)};
+    }
+    return n;
 }
 
 /* --- late */
@@ -148,7 +164,7 @@ static void join_pairs(struct blocks *b, const struct pipeline_times *p)
 }
 
 void blocks_make(struct blocks *b, const struct tables *t, const struct pipeline_times *p,
-                 enum color_by color_by, bool late)
+                 const struct palette *palette, enum color_by color_by, bool late)
 {
     *b = (struct blocks){.n = p->first[p->n_ranks]};
     b->v = g_new0(struct block, b->n);
@@ -157,10 +173,11 @@ void blocks_make(struct blocks *b, const struct tables *t, const struct pipeline
         const struct pipeline_action *a = &p->actions[i];
         b->v[i] = (struct block){
             .action = a, .start_ns = a->start_ns - p->start_ns, .end_ns = a->end_ns - p->start_ns};
-        b->v[i].color = color_by == COLOR_BY_STAGE   ? block_number_color(a->kind, a->stage)
-                        : color_by == COLOR_BY_MICRO ? block_number_color(a->kind, a->micro)
-                        : a->stage == STAGE_NONE     ? palette_color(ROLE_UPDATE)
-                                                 : block_kind_color(a->kind, local[a->stage], b->per_rank);
+        b->v[i].shade = a->stage == STAGE_NONE       ? palette_shade(palette, ROLE_UPDATE)
+                        : color_by == COLOR_BY_STAGE ? block_number_shade(palette, a->kind, a->stage)
+                        : color_by == COLOR_BY_MICRO
+                            ? block_number_shade(palette, a->kind, a->micro)
+                            : block_kind_shade(palette, a->kind, local[a->stage], b->per_rank);
     }
     if (late)
         align_late(b, p);

@@ -7,23 +7,23 @@
 #include "viz/frame.h"
 #include "viz/words.h"
 
-#define STRIP    17.0 /* hidden communication under a bar, and what found no room on the bar */
+#define STRIP    20.0 /* hidden communication under a bar, and what found no room on the bar */
 #define HEADING  26.0
 #define MARK     7.0
-#define MAX_NAME 150.0
+#define MAX_NAME 180.0
 
 /* Of a bar from left to right; they sum to the step. */
 enum part { PART_FORWARD, PART_BACKWARD, PART_EXPOSED, PART_OPTIMIZER, PART_REST, PARTS };
 
 static const struct {
-    const char *name;
+    const char *key;
     uint8_t role;
 } part_looks[PARTS] = {
-    [PART_FORWARD] = {"forward", ROLE_FORWARD},
-    [PART_BACKWARD] = {"backward", ROLE_BACKWARD},
-    [PART_EXPOSED] = {"exposed communication", ROLE_COMM},
-    [PART_OPTIMIZER] = {"optimizer", ROLE_OPTIMIZER},
-    [PART_REST] = {"rest", ROLE_GRID},
+    [PART_FORWARD] = {"phase.forward", ROLE_FORWARD},
+    [PART_BACKWARD] = {"phase.backward", ROLE_BACKWARD},
+    [PART_EXPOSED] = {"legend.exposed", ROLE_COMM},
+    [PART_OPTIMIZER] = {"phase.optimizer", ROLE_OPTIMIZER},
+    [PART_REST] = {"breakdown.rest", ROLE_REST},
 };
 
 struct row {
@@ -125,15 +125,17 @@ static char *beside_text(const struct scene *s, const struct row *r)
     value_text(s, r, r->of->step_ns, number);
     if (r->first_ns == r->of->step_ns)
         return g_strdup(number);
-    g_ascii_formatd(percent, sizeof percent, "%.1f", fabs(saved));
-    return g_strdup_printf("%s, %s %% %s", number, percent, saved > 0 ? "saved" : "longer");
+    return say(s->frame.pen.lang, saved > 0 ? "breakdown.saved" : "breakdown.longer", "time", number, "percent",
+               words_percent(fabs(saved), percent), NULL);
 }
 
-static const char *made(const struct digest *d, const struct row *r)
+static const char *made(const struct scene *s, const struct digest *d, const struct row *r)
 {
+    const struct language *l = s->frame.pen.lang;
+
     if (d->published)
-        return r->of->measured ? "published" : "computed";
-    return r->of->measured ? "measured" : d->simulated ? "simulated" : "predicted";
+        return word(l, r->of->measured ? "breakdown.published" : "breakdown.computed");
+    return words_made(l, !r->of->measured, !d->simulated);
 }
 
 /* --- what stands where */
@@ -172,19 +174,20 @@ static bool divide_height(struct scene *s)
 static void place_columns(struct scene *s, const struct digest *d)
 {
     const struct pen *pen = &s->frame.pen;
-    double gutter = pen_width(pen, &frame_text_font, "of the first") + 2 * FRAME_AIR, most = 0;
+    const char *of_first = word(pen->lang, "breakdown.of-first");
+    double gutter = pen_width(pen, &pen->text, of_first) + 2 * FRAME_AIR, most = 0;
 
     for (uint32_t i = 0; i < s->n; i++)
         most = MAX(most, (double)MAX(s->rows[i].of->step_ns, predicted_ns(&s->rows[i])) /
                              (double)(s->normalise ? s->rows[i].first_ns : 1));
-    s->unit = s->normalise ? (struct unit){"of the first", 1} : unit_of_time(most);
+    s->unit = s->normalise ? (struct unit){of_first, 1} : unit_of_time(most);
     for (uint32_t i = 0; i < s->n; i++) {
         struct row *r = &s->rows[i];
-        g_autofree char *name = words_overlap(r->of->name);
-        r->name = pen_ellipsize(pen, &frame_strong_font, name, MAX_NAME);
+        g_autofree char *name = words_overlap(pen->lang, r->of->name);
+        r->name = pen_ellipsize(pen, &pen->strong, name, MAX_NAME);
         r->beside = beside_text(s, r);
-        gutter = MAX(gutter, pen_width(pen, &frame_strong_font, r->name));
-        gutter = MAX(gutter, pen_width(pen, &frame_text_font, made(d, r)));
+        gutter = MAX(gutter, pen_width(pen, &pen->strong, r->name));
+        gutter = MAX(gutter, pen_width(pen, &pen->small, made(s, d, r)));
     }
     s->scale =
         (struct scale){0, most / s->unit.size, s->frame.x0 + gutter + 2 * FRAME_AIR, s->frame.x1, false};
@@ -206,22 +209,22 @@ static void paint_strip(const struct scene *s, const struct row *r, double y, ui
     const double x0 = scale_at(&s->scale, value_of(s, r, from_ns)),
                  x1 = scale_at(&s->scale, value_of(s, r, from_ns + r->hidden_ns));
     char number[32];
-    g_autofree char *hidden = g_strdup_printf("%s hidden", value_text(s, r, r->hidden_ns, number));
+    g_autofree char *hidden = say(f->pen.lang, "breakdown.hidden", "time", value_text(s, r, r->hidden_ns, number), NULL);
     const char *const texts[] = {hidden, number};
     g_autoptr(GString) beside = g_string_new(NULL);
 
-    if (r->hidden_ns > 0 && !frame_bar(f, x0, x1, y, STRIP, palette_color(ROLE_COMM), false, 2, texts))
+    if (r->hidden_ns > 0 && !frame_bar(f, x0, x1, y, STRIP, pen_shade(&f->pen, ROLE_COMM), false, 2, texts))
         g_string_append(beside, hidden);
     for (unsigned i = 0; i < PARTS; i++)
         if (missing & 1u << i)
-            g_string_append_printf(beside, "%s%s %s", beside->len ? ", " : "", part_looks[i].name,
+            g_string_append_printf(beside, "%s%s %s", beside->len ? ", " : "", word(f->pen.lang, part_looks[i].key),
                                    value_text(s, r, r->ns[i], number));
     const double at = (r->hidden_ns > 0 ? x1 : s->scale.at0) + FRAME_AIR, room = f->x1 - at;
-    const double wide = pen_width(&f->pen, &frame_text_font, beside->str);
+    const double wide = pen_width(&f->pen, &f->pen.small, beside->str);
     if (wide <= room)
-        frame_text(f, at, y + STRIP / 2 + 1, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, beside->str);
+        frame_text(f, at, y + STRIP / 2 + 1, &f->pen.small, ALIGN_LEFT, ROLE_MUTED, beside->str);
     else if (wide <= x0 - FRAME_AIR - s->scale.at0)
-        frame_text(f, x0 - FRAME_AIR, y + STRIP / 2 + 1, &frame_text_font, ALIGN_RIGHT, ROLE_MUTED,
+        frame_text(f, x0 - FRAME_AIR, y + STRIP / 2 + 1, &f->pen.small, ALIGN_RIGHT, ROLE_MUTED,
                    beside->str);
 }
 
@@ -238,9 +241,12 @@ static uint32_t paint_bar(const struct scene *s, const struct row *r, double y)
         const char *const texts[] = {whole, number};
         const double x0 = scale_at(&s->scale, value_of(s, r, at_ns)),
                      x1 = scale_at(&s->scale, value_of(s, r, at_ns + r->ns[i]));
-        if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, palette_color(part_looks[i].role),
+        if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, pen_shade(&s->frame.pen, part_looks[i].role),
                        i == PART_EXPOSED, r->ns[i] > 0 ? 2 : 0, texts))
             missing |= 1u << i;
+        if (r->ns[i] > 0)
+            pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, word(s->frame.pen.lang, part_looks[i].key), OP_NONE,
+                     whole);
         at_ns += r->ns[i];
     }
     return missing;
@@ -249,27 +255,28 @@ static uint32_t paint_bar(const struct scene *s, const struct row *r, double y)
 static void paint_row(const struct scene *s, const struct digest *d, const struct row *r, double y)
 {
     const struct frame *f = &s->frame;
+    const struct font strong = pen_capped(&f->pen.strong, s->place.bar);
     const double end = scale_at(&s->scale, value_of(s, r, r->of->step_ns));
-    g_autofree char *beside = pen_ellipsize(&f->pen, &frame_strong_font, r->beside, f->x1 - end - FRAME_AIR);
+    g_autofree char *beside = pen_ellipsize(&f->pen, &strong, r->beside, f->x1 - end - FRAME_AIR);
 
-    frame_text(f, f->x0, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
-    frame_text(f, f->x0, y + s->place.bar + STRIP / 2 + 1, &frame_text_font, ALIGN_LEFT, ROLE_MUTED,
-               made(d, r));
+    frame_text(f, f->x0, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, r->name);
+    frame_text(f, f->x0, y + s->place.bar + STRIP / 2 + 1, &f->pen.small, ALIGN_LEFT, ROLE_MUTED,
+               made(s, d, r));
     const uint32_t missing = paint_bar(s, r, y);
-    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, beside);
+    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, beside);
     paint_strip(s, r, y + s->place.bar, missing);
     if (predicted_ns(r) > 0) {
         const double value = MIN(value_of(s, r, predicted_ns(r)), s->scale.high);
-        pen_mark(&f->pen, scale_at(&s->scale, value), y - MARK, MARK, palette_color(ROLE_INK));
+        pen_mark(&f->pen, scale_at(&s->scale, value), y - MARK, MARK, pen_color(&f->pen, ROLE_INK));
     }
 }
 
 static void paint_heading(const struct frame *f, const char *group, double y)
 {
-    g_autofree char *text = pen_ellipsize(&f->pen, &frame_strong_font, group, f->x1 - f->x0 - FRAME_AIR);
+    g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.strong, group, f->x1 - f->x0 - FRAME_AIR);
 
-    pen_box(&f->pen, f->x0, y + 2, f->x1 - f->x0, HEADING - 6, palette_color(ROLE_LANE));
-    frame_text(f, f->x0 + FRAME_AIR / 2, y + HEADING / 2 - 1, &frame_strong_font, ALIGN_LEFT, ROLE_INK, text);
+    pen_box(&f->pen, f->x0, y + 2, f->x1 - f->x0, HEADING - 6, pen_shade(&f->pen, ROLE_LANE));
+    frame_text(f, f->x0 + FRAME_AIR / 2, y + HEADING / 2 - 1, &f->pen.strong, ALIGN_LEFT, ROLE_INK, text);
 }
 
 static void paint_rows(const struct scene *s, const struct digest *d)
@@ -289,30 +296,32 @@ static void paint_rows(const struct scene *s, const struct digest *d)
     }
     if (place->shown < s->n) {
         g_autofree char *text =
-            g_strdup_printf("%u of %u steps shown; use a higher canvas", place->shown, s->n);
-        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
+            say(f->pen.lang, "breakdown.hidden-steps", "shown", count(place->shown), "n", count(s->n), NULL);
+        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &f->pen.small, ALIGN_LEFT, ROLE_MUTED, text);
     }
 }
 
 static void paint_legend(struct scene *s)
 {
+    const struct pen *p = &s->frame.pen;
     struct legend_entry entries[PARTS + 2];
     unsigned n = 0;
 
     for (unsigned i = 0; i < PARTS; i++)
         if (s->parts & 1u << i)
-            entries[n++] = (struct legend_entry){part_looks[i].name, palette_color(part_looks[i].role),
-                                                 i == PART_EXPOSED};
+            entries[n++] = (struct legend_entry){.text = word(p->lang, part_looks[i].key),
+                                                 .shade = pen_shade(p, part_looks[i].role),
+                                                 .exposed = i == PART_EXPOSED};
     if (s->hides)
         entries[n++] =
-            (struct legend_entry){"communication hidden beside computation", palette_color(ROLE_COMM), false};
+            (struct legend_entry){.text = word(p->lang, "breakdown.hidden-legend"), .shade = pen_shade(p, ROLE_COMM)};
     if (s->predicts)
-        entries[n++] = (struct legend_entry){"step as predicted", palette_color(ROLE_INK), .mark = true};
+        entries[n++] = (struct legend_entry){.text = word(p->lang, "breakdown.predicted"), .shade = pen_shade(p, ROLE_INK), .mark = true};
     frame_legend(&s->frame, n, entries);
 }
 
 /* What the groups save from their first to their last row. */
-static void message(const struct scene *s, char text[static 96])
+static char *message(const struct scene *s, const struct language *l)
 {
     double least = INFINITY, most = -INFINITY;
     char low[32], high[32];
@@ -327,14 +336,13 @@ static void message(const struct scene *s, char text[static 96])
         least = MIN(least, saved);
         most = MAX(most, saved);
     }
-    g_ascii_formatd(low, sizeof low, "%.1f", least);
-    g_ascii_formatd(high, sizeof high, "%.1f", most);
+    words_percent(least, low);
+    words_percent(most, high);
     if (!(least > 0 && most >= least))
-        g_strlcpy(text, "where a step's time goes", 96);
-    else if (!strcmp(low, high))
-        g_snprintf(text, 96, "overlap saves %s %%", low);
-    else
-        g_snprintf(text, 96, "overlap saves %s to %s %%", low, high);
+        return g_strdup(word(l, "breakdown.where"));
+    if (!strcmp(low, high))
+        return say(l, "breakdown.saves", "percent", low, NULL);
+    return say(l, "breakdown.saves-between", "least", low, "most", high, NULL);
 }
 
 static bool drawable(const struct figure_input *in, GError **error)
@@ -350,18 +358,16 @@ static bool drawable(const struct figure_input *in, GError **error)
     return false;
 }
 
-static bool draw_breakdown(const struct figure_input *in, const struct figure_options *o,
-                           const struct draw_ops *ops, struct draw *draw, GError **error)
+static bool draw_breakdown(const struct figure_input *in, const struct pen *pen, GError **error)
 {
-    struct scene s = {.normalise = o->normalise};
-    char what[96];
+    struct scene s = {.normalise = pen->look->normalise};
 
     if (!drawable(in, error))
         return false;
     collect(&s, in->digest);
-    message(&s, what);
-    g_autofree char *title = frame_headline(in->digest, what), *origin = frame_origin(in->digest, o->caption);
-    s.frame = frame_begin(ops, draw, o, title, what, origin);
+    g_autofree char *what = message(&s, pen->lang), *title = frame_headline(pen, in->digest, what),
+                    *origin = frame_origin(pen, in->digest);
+    s.frame = frame_begin(pen, title, what, origin);
     paint_legend(&s);
     const bool ok = divide_height(&s);
     if (ok) {
@@ -369,9 +375,7 @@ static bool draw_breakdown(const struct figure_input *in, const struct figure_op
         frame_axis(&s.frame, &s.scale, s.unit.name, s.place.top, s.place.axis);
         paint_rows(&s, in->digest);
     } else {
-        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                    "figure breakdown: %.0f x %.0f px leave no room for a bar; use a higher canvas", o->width,
-                    o->height);
+        frame_no_room(pen, "breakdown", "a bar", error);
     }
     for (uint32_t i = 0; i < s.n; i++) {
         g_free(s.rows[i].name);

@@ -15,12 +15,14 @@ static struct {
 
 struct texts {
     PangoContext *context;
+    char *families;
     PangoFontDescription *font[WEIGHTS]; /* by enum weight */
     GHashTable *layouts[WEIGHTS];        /* text -> PangoLayout: ranks repeat their labels */
 };
 
-static struct texts *texts_on(PangoFontMap *map)
+static struct texts *texts_on(PangoFontMap *map, const char *families, const char *language)
 {
+    g_autofree char *all = g_strconcat(families ? families : "", families && *families ? ", " : "", FAMILIES, NULL);
     struct texts *t = g_new0(struct texts, 1);
     cairo_font_options_t *options = cairo_font_options_create();
 
@@ -32,10 +34,11 @@ static struct texts *texts_on(PangoFontMap *map)
     cairo_font_options_destroy(options);
     pango_context_set_round_glyph_positions(t->context, FALSE);
     /* otherwise the locale chooses among fonts */
-    pango_context_set_language(t->context, pango_language_from_string("en"));
+    pango_context_set_language(t->context, pango_language_from_string(language ? language : "en"));
     pango_context_set_base_dir(t->context, PANGO_DIRECTION_LTR);
     for (unsigned i = 0; i < WEIGHTS; i++) {
-        t->font[i] = pango_font_description_from_string(FAMILIES);
+        t->font[i] = pango_font_description_new();
+        pango_font_description_set_family(t->font[i], all);
         pango_font_description_set_weight(t->font[i],
                                           i == WEIGHT_BOLD ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
         pango_font_description_set_absolute_size(t->font[i], FONT_EM * PANGO_SCALE);
@@ -50,7 +53,7 @@ static void *load(void *unused)
 
     (void)unused;
     fonts.map = pango_cairo_font_map_new();
-    struct texts *texts = texts_on(fonts.map);
+    struct texts *texts = texts_on(fonts.map, NULL, NULL);
     for (; font.weight < WEIGHTS; font.weight++)
         texts_width(texts, &font, "0");
     texts_free(texts);
@@ -74,12 +77,14 @@ void fonts_prepare(void)
     atexit(fonts_settle);
 }
 
-struct texts *texts_new(void)
+struct texts *texts_new(const char *families, const char *language)
 {
     fonts_settle();
     if (!fonts.map)
         load(NULL);
-    return texts_on(fonts.map);
+    struct texts *t = texts_on(fonts.map, families, language);
+    t->families = g_strdup(families);
+    return t;
 }
 
 void texts_free(struct texts *t)
@@ -89,6 +94,7 @@ void texts_free(struct texts *t)
         pango_font_description_free(t->font[i]);
     }
     g_object_unref(t->context);
+    g_free(t->families);
     g_free(t);
 }
 
@@ -130,4 +136,48 @@ double texts_width(struct texts *t, const struct font *font, const char *text)
 
     pango_layout_get_size(texts_layout(t, font->weight, text), &width, NULL);
     return width / (FONT_EM * PANGO_SCALE) * font->size;
+}
+
+/* Characters of a layout that are shown as boxes with their number, each once. */
+static void report_layout(PangoLayout *layout, GString *missing)
+{
+    PangoLayoutIter *iter = pango_layout_get_iter(layout);
+    const char *text = pango_layout_get_text(layout);
+
+    do {
+        const PangoLayoutRun *run = pango_layout_iter_get_run_readonly(iter);
+        for (int i = 0; run && i < run->glyphs->num_glyphs; i++) {
+            if (!(run->glyphs->glyphs[i].glyph & PANGO_GLYPH_UNKNOWN_FLAG))
+                continue;
+            const char *at = text + run->item->offset + run->glyphs->log_clusters[i];
+            g_autofree char *character = g_strndup(at, (gsize)(g_utf8_next_char(at) - at));
+            if (!strstr(missing->str, character))
+                g_string_append(missing, character);
+        }
+    } while (pango_layout_iter_next_run(iter));
+    pango_layout_iter_free(iter);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void texts_report_missing(struct texts *t, GString *missing)
+{
+    g_auto(GStrv) families = g_strsplit(t->families ? t->families : "", ",", 2);
+    char *first = families[0] ? g_strstrip(families[0]) : NULL;
+
+    for (unsigned i = 0; i < WEIGHTS; i++) {
+        guint n;
+        g_autofree gpointer *texts = g_hash_table_get_keys_as_array(t->layouts[i], &n);
+        qsort(texts, n, sizeof *texts, by_text);
+        for (guint k = 0; k < n; k++) {
+            PangoLayout *layout = g_hash_table_lookup(t->layouts[i], texts[k]);
+            if (pango_layout_get_unknown_glyphs_count(layout))
+                report_layout(layout, missing);
+        }
+    }
+    if (first && *first && !pango_font_map_get_family(fonts.map, first))
+        g_string_append_printf(missing, "\n%s", first);
 }

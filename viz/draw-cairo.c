@@ -8,6 +8,7 @@
 #include "viz/draw-svg.h"
 
 #define HATCH_STEP   7.0
+#define HATCH_LARGE  24.0 /* width and height from which on lines are twice as far apart */
 #define HATCH_WIDTH  1.4
 #define PX_PER_INCH  96.0
 #define PT_PER_PX    (72 / PX_PER_INCH)
@@ -31,6 +32,10 @@ struct draw {
     struct texts *texts;
     GArray *later; /* struct svg_text, where they are written as text; else NULL */
     bool outlines; /* instead of glyphs */
+    GString *missing;
+    char *font;
+    GPtrArray *groups; /* names, "" between groups; NULL where the format has none */
+    GArray *spans;     /* struct svg_span, likewise */
     GByteArray *stream;
     char *title;
 };
@@ -71,16 +76,57 @@ static void put_brush_down(struct draw *d)
     take_brush(d, (struct brush){NOTHING});
 }
 
-/* Lines x + y = k * HATCH_STEP cut to the rectangle here: a clip or a pattern would be an image to some
+/* Lines x + y = k * step cut to the rectangle here: a clip or a pattern would be an image to some
  * readers. */
-static void hatch_rect(cairo_t *cr, double x, double y, double w, double h)
+static void hatch_diagonal(cairo_t *cr, double x, double y, double w, double h, double step)
 {
-    for (double k = ceil((x + y) / HATCH_STEP); k * HATCH_STEP < x + y + w + h; k++) {
-        double sum = k * HATCH_STEP;
+    for (double k = ceil((x + y) / step); k * step < x + y + w + h; k++) {
+        double sum = k * step;
         double left = fmax(x, sum - y - h), right = fmin(x + w, sum - y);
         cairo_move_to(cr, left, sum - left);
         cairo_line_to(cr, right, sum - right);
     }
+}
+
+/* Lines x - y = k * step. */
+static void hatch_back(cairo_t *cr, double x, double y, double w, double h, double step)
+{
+    for (double k = ceil((x - y - h) / step); k * step < x + w - y; k++) {
+        double difference = k * step;
+        double left = fmax(x, difference + y), right = fmin(x + w, difference + y + h);
+        cairo_move_to(cr, left, left - difference);
+        cairo_line_to(cr, right, right - difference);
+    }
+}
+
+static void hatch_horizontal(cairo_t *cr, double x, double y, double w, double h, double step)
+{
+    for (double k = ceil(y / step); k * step < y + h; k++) {
+        cairo_move_to(cr, x, k * step);
+        cairo_line_to(cr, x + w, k * step);
+    }
+}
+
+static void hatch_vertical(cairo_t *cr, double x, double y, double w, double h, double step)
+{
+    for (double k = ceil(x / step); k * step < x + w; k++) {
+        cairo_move_to(cr, k * step, y);
+        cairo_line_to(cr, k * step, y + h);
+    }
+}
+
+static void hatch_rect(cairo_t *cr, enum hatch hatch, double x, double y, double w, double h)
+{
+    const double step = MIN(w, h) > HATCH_LARGE ? 2 * HATCH_STEP : HATCH_STEP;
+
+    if (hatch == HATCH_DIAGONAL || hatch == HATCH_CROSS)
+        hatch_diagonal(cr, x, y, w, h, step);
+    if (hatch == HATCH_BACK || hatch == HATCH_CROSS)
+        hatch_back(cr, x, y, w, h, step);
+    if (hatch == HATCH_HORIZONTAL)
+        hatch_horizontal(cr, x, y, w, h, step);
+    if (hatch == HATCH_VERTICAL)
+        hatch_vertical(cr, x, y, w, h, step);
 }
 
 static void draw_rect(struct draw *d, double x, double y, double w, double h, const struct fill *fill)
@@ -89,9 +135,9 @@ static void draw_rect(struct draw *d, double x, double y, double w, double h, co
         take_brush(d, (struct brush){FILL, (uint32_t)fill->color});
         cairo_rectangle(d->cr, x, y, w, h);
     }
-    if (fill->hatch == HATCH_DIAGONAL) {
+    if (fill->hatch != HATCH_NONE) {
         take_brush(d, (struct brush){STROKE, fill->ink, HATCH_WIDTH});
-        hatch_rect(d->cr, x, y, w, h);
+        hatch_rect(d->cr, fill->hatch, x, y, w, h);
     }
     if (fill->stroke >= 0) {
         take_brush(d, (struct brush){STROKE, (uint32_t)fill->stroke, fill->stroke_width});
@@ -151,13 +197,39 @@ static void draw_text(struct draw *d, double x, double y, const struct font *fon
                       uint32_t color, const char *text)
 {
     if (d->later) {
-        struct svg_text t = {x, y, *font, align, color, texts_clean(text)};
+        struct svg_text t = {x, y, *font, align, d->groups->len, color, texts_clean(text)};
         g_array_append_val(d->later, t);
+        if (d->missing)
+            texts_layout(d->texts, font->weight, text);
         return;
     }
     if (align != ALIGN_LEFT)
         x -= texts_width(d->texts, font, text) * (align == ALIGN_CENTER ? 0.5 : 1.0);
     show(d, x, y, font, color, text);
+}
+
+/* --- groups, in SVG: between what is drawn lies a mark that svg_write finds */
+
+static void draw_group(struct draw *d, const char *id)
+{
+    if (!d->groups)
+        return;
+    put_brush_down(d);
+    cairo_set_source_rgb(d->cr, 0, 0, 0);
+    cairo_set_line_width(d->cr, SVG_MARK_WIDTH);
+    cairo_set_dash(d->cr, NULL, 0, 0);
+    cairo_move_to(d->cr, 1, 1);
+    cairo_line_to(d->cr, 2, 2);
+    cairo_stroke(d->cr);
+    g_ptr_array_add(d->groups, g_strdup(id ? id : ""));
+}
+
+static void draw_span(struct draw *d, double x, double y, double w, double h, const char *text)
+{
+    if (!d->groups)
+        return;
+    const struct svg_span span = {x, y, w, h, d->groups->len, texts_clean(text)};
+    g_array_append_val(d->spans, span);
 }
 
 /* --- surfaces */
@@ -175,8 +247,13 @@ static void draw_free(struct draw *d)
     texts_free(d->texts);
     if (d->later)
         g_array_unref(d->later);
+    if (d->groups) {
+        g_ptr_array_unref(d->groups);
+        g_array_unref(d->spans);
+    }
     g_byte_array_unref(d->stream);
     g_free(d->title);
+    g_free(d->font);
     g_free(d);
 }
 
@@ -200,7 +277,9 @@ static struct draw *draw_new(const struct canvas *c, GByteArray *stream, cairo_s
     d->cr = cairo_create(surface);
     cairo_set_miter_limit(d->cr, 4); /* what SVG assumes */
     d->stream = stream;
-    d->texts = texts_new();
+    d->texts = texts_new(c->font, c->language);
+    d->missing = c->missing;
+    d->font = g_strdup(c->font);
     d->title = c->title ? texts_clean(c->title) : NULL;
     return d;
 }
@@ -209,6 +288,8 @@ static struct draw *draw_new(const struct canvas *c, GByteArray *stream, cairo_s
 static bool draw_failed(struct draw *d, const char *format, GError **error)
 {
     put_brush_down(d);
+    if (d->missing)
+        texts_report_missing(d->texts, d->missing);
     cairo_status_t status = cairo_status(d->cr);
 
     cairo_surface_finish(d->surface);
@@ -243,6 +324,11 @@ static void svg_text_clear(gpointer text)
     g_free(((struct svg_text *)text)->text);
 }
 
+static void svg_span_clear(gpointer span)
+{
+    g_free(((struct svg_span *)span)->text);
+}
+
 static struct draw *svg_begin(const struct canvas *c, GError **error)
 {
     if (!canvas_fits(c, "svg", 1, MAX_SVG_PX, error))
@@ -251,6 +337,9 @@ static struct draw *svg_begin(const struct canvas *c, GError **error)
     cairo_surface_t *surface = cairo_svg_surface_create_for_stream(collect, stream, c->width, c->height);
     cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
     struct draw *d = draw_new(c, stream, surface);
+    d->groups = g_ptr_array_new_with_free_func(g_free);
+    d->spans = g_array_new(FALSE, FALSE, sizeof(struct svg_span));
+    g_array_set_clear_func(d->spans, svg_span_clear);
     if (!c->outlines) {
         d->later = g_array_new(FALSE, FALSE, sizeof(struct svg_text));
         g_array_set_clear_func(d->later, svg_text_clear);
@@ -262,7 +351,8 @@ static GBytes *svg_finish(struct draw *d, GError **error)
 {
     if (draw_failed(d, "svg", error))
         return NULL;
-    GBytes *bytes = svg_write((const char *)d->stream->data, d->stream->len, d->title, d->later);
+    const struct svg_parts parts = {d->title, d->font, d->later, d->groups, d->spans};
+    GBytes *bytes = svg_write((const char *)d->stream->data, d->stream->len, &parts);
     draw_free(d);
     return bytes;
 }
@@ -303,10 +393,14 @@ static struct draw *png_begin(const struct canvas *c, GError **error)
         return NULL;
     }
     struct draw *d =
-        draw_new(c, g_byte_array_new(), cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
+        draw_new(c, g_byte_array_new(), cairo_image_surface_create(
+                                                            c->transparent ? CAIRO_FORMAT_ARGB32 : CAIRO_FORMAT_RGB24,
+                                                            width, height));
     d->outlines = true; /* glyphs would be moved to whole pixels */
-    cairo_set_source_rgb(d->cr, 1, 1, 1);
-    cairo_paint(d->cr);
+    if (!c->transparent) {
+        cairo_set_source_rgb(d->cr, 1, 1, 1);
+        cairo_paint(d->cr);
+    }
     cairo_scale(d->cr, scale, scale);
     return d;
 }
@@ -321,7 +415,8 @@ static GBytes *png_finish(struct draw *d, GError **error)
 #define WRITER(name)                                                                                         \
     {                                                                                                        \
         .format = #name, .begin = name##_begin, .text_width = draw_text_width, .rect = draw_rect,            \
-        .line = draw_line, .polygon = draw_polygon, .text = draw_text, .finish = name##_finish,              \
+        .line = draw_line, .polygon = draw_polygon, .text = draw_text, .group = draw_group,                  \
+        .span = draw_span, .finish = name##_finish,                                                          \
         .cancel = draw_cancel,                                                                               \
     }
 

@@ -17,11 +17,14 @@ void fonts_prepare(void);
 char *texts_clean(const char *text);
 
 struct texts; /* the layouts of one figure */
-struct texts *texts_new(void);
+/* families: names before the standard ones, or NULL; language: "ko", or NULL. */
+struct texts *texts_new(const char *families, const char *language);
 void texts_free(struct texts *);
 
 /* Of FONT_EM px; owned by `texts`, made once a text and weight. */
 PangoLayout *texts_layout(struct texts *, enum weight, const char *text);
+/* What canvas.missing of viz/draw.h asks for: of the layouts that were made. */
+void texts_report_missing(struct texts *, GString *missing);
 double texts_width(struct texts *, const struct font *, const char *text); /* px */
 
 #endif

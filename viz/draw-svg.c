@@ -340,25 +340,58 @@ static void put_element(GString *out, const struct svg_text *t)
     g_string_append(out, "</text>\n");
 }
 
-/* Those of the same kind together, each kind where it comes first. */
-static void put_texts(GString *out, const GArray *texts)
+/* Those of a group, of the same kind together, each kind where it comes first. */
+static void put_texts(GString *out, const GArray *texts, guint group)
 {
-    const struct svg_text *all = (const struct svg_text *)(void *)texts->data;
-    g_autofree bool *done = g_new0(bool, texts->len + 1);
+    const struct svg_text *all = texts ? (const struct svg_text *)(void *)texts->data : NULL;
+    g_autofree bool *done = g_new0(bool, texts ? texts->len + 1 : 1);
 
-    g_string_append(out, "<g font-family=\"" FAMILIES "\">\n");
-    for (unsigned i = 0; i < texts->len; i++) {
-        if (done[i])
+    for (unsigned i = 0; texts && i < texts->len; i++) {
+        if (done[i] || all[i].group != group)
             continue;
         begin_group(out, &all[i]);
         for (unsigned k = i; k < texts->len; k++)
-            if (!done[k] && alike(&all[i], &all[k])) {
+            if (!done[k] && all[k].group == group && alike(&all[i], &all[k])) {
                 put_element(out, &all[k]);
                 done[k] = true;
             }
         g_string_append(out, "</g>\n");
     }
-    g_string_append(out, "</g>\n");
+}
+
+/* Whole px are near enough to point at. */
+static int64_t whole(double x)
+{
+    return llround(x) * UNIT;
+}
+
+/* Not painted, and yet found by a pointer: over everything of its group. */
+static void put_spans(GString *out, const GArray *spans, guint group)
+{
+    const char *begin = "<g fill=\"none\" pointer-events=\"all\">\n", *end = "";
+
+    for (unsigned i = 0; spans && i < spans->len; i++) {
+        const struct svg_span *s = &g_array_index(spans, struct svg_span, i);
+        if (s->group != group)
+            continue;
+        g_string_append(out, begin);
+        const int64_t x = whole(s->x), y = whole(s->y), w = whole(s->x + s->w) - x;
+        g_string_append(out, "<path d=\"M");
+        put_number(out, x);
+        put_next(out, y, false);
+        g_string_append_c(out, 'h');
+        put_number(out, w);
+        g_string_append_c(out, 'v');
+        put_number(out, whole(s->y + s->h) - y);
+        g_string_append_c(out, 'h');
+        put_number(out, -w);
+        g_string_append(out, "z\"><title>");
+        put_text(out, s->text);
+        g_string_append(out, "</title></path>\n");
+        begin = "";
+        end = "</g>\n";
+    }
+    g_string_append(out, end);
 }
 
 /* --- the whole */
@@ -372,28 +405,81 @@ static void put_title(GString *out, const char *title)
     g_string_append(out, "</title>");
 }
 
-GBytes *svg_write(const char *stream, size_t bytes, const char *title, const GArray *texts)
+/* The element is a mark, and skipped. */
+static bool take_mark(struct slice *rest)
+{
+    struct slice element = *rest, probe = *rest;
+    int64_t width = 0;
+
+    element.n = cut(&probe, '>').n;
+    const char *found = g_strstr_len(element.at, (gssize)element.n, "stroke-width:");
+    if (!found)
+        return false;
+    struct slice number = {found + strlen("stroke-width:"), element.n - (size_t)(found - element.at)};
+    number.n = MIN(number.n, 7); /* "0.04687" */
+    if (!take_number(&number, &width) || width != hundredths(SVG_MARK_WIDTH) ||
+        !g_strstr_len(element.at, (gssize)element.n, "M 1 1 L 2 2"))
+        return false;
+    *rest = probe;
+    return true;
+}
+
+/* Ends group n with its texts and spans, and begins the next one. */
+static void next_group(GString *out, const struct svg_parts *p, guint n)
+{
+    const bool inside = n > 0 && *(const char *)g_ptr_array_index(p->groups, n - 1);
+    const char *id = p->groups && n < p->groups->len ? g_ptr_array_index(p->groups, n) : "";
+
+    put_texts(out, p->texts, n);
+    put_spans(out, p->spans, n);
+    if (inside)
+        g_string_append(out, "</g>\n");
+    if (*id)
+        g_string_append_printf(out, "<g id=\"%s\">\n", id);
+}
+
+static void put_families(GString *out, const struct svg_parts *p)
+{
+    g_autofree char *own = p->font && *p->font ? g_markup_escape_text(p->font, -1) : NULL;
+
+    g_string_append_printf(out, "<g font-family=\"%s%s" FAMILIES "\">", own ? own : "", own ? "," : "");
+}
+
+GBytes *svg_write(const char *stream, size_t bytes, const struct svg_parts *p)
 {
     struct slice rest = {stream, bytes};
     GString *out = g_string_sized_new(bytes / 2);
+    guint group = 0;
+    bool open = false;
 
     while (rest.n) {
         put(out, cut(&rest, '<'));
-        if (begins(rest, "path ")) {
+        if (begins(rest, "path ") && p->groups && group < p->groups->len && take_mark(&rest)) {
+            next_group(out, p, group++);
+            while (begins(rest, "\n"))
+                advance(&rest, 1);
+        } else if (begins(rest, "path ")) {
             cut(&rest, ' ');
             put_path_element(out, &rest);
         } else if (begins(rest, "svg ")) {
             g_string_append_c(out, '<');
             put(out, cut(&rest, '>'));
             g_string_append_c(out, '>');
-            put_title(out, title);
+            put_title(out, p->title);
+
         } else if (begins(rest, "g id=\"surface")) {
             /* Cairo numbers its surfaces over the life of the process. */
             cut(&rest, '>');
-            g_string_append(out, "<g>");
+            if (p->texts)
+                put_families(out, p);
+            else
+                g_string_append(out, "<g>");
+            open = true;
         } else if (rest.n) {
-            if (begins(rest, "/svg>") && texts)
-                put_texts(out, texts);
+            if (open && begins(rest, "/g>")) {
+                next_group(out, p, group);
+                open = false;
+            }
             g_string_append_c(out, '<');
         }
     }

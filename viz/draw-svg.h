@@ -12,11 +12,29 @@ struct svg_text {
     double x, y; /* px; of the point that `align` says, on the baseline */
     struct font font;
     uint8_t align; /* enum align */
+    guint group;   /* how many marks came before it */
     uint32_t color;
     char *text; /* of characters that XML has */
 };
 
-/* The title and the array of struct svg_text may be NULL. */
-GBytes *svg_write(const char *stream, size_t bytes, const char *title, const GArray *texts);
+/* An area that says what it shows. */
+struct svg_span {
+    double x, y, w, h;
+    guint group;
+    char *text;
+};
+
+/* A stroke of this width in the stream is a mark: the next group begins. */
+#define SVG_MARK_WIDTH 0.046875
+
+/* What may be NULL: all of it. */
+struct svg_parts {
+    const char *title, *font;
+    const GArray *texts;     /* struct svg_text */
+    const GPtrArray *groups; /* id of the group that begins with the mark, or "" for what is of none */
+    const GArray *spans;     /* struct svg_span */
+};
+
+GBytes *svg_write(const char *stream, size_t bytes, const struct svg_parts *);
 
 #endif

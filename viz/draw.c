@@ -1,4 +1,4 @@
-#include "viz/draw.h"
+#include "viz/draw-text.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #define MODULE "parprof-cairo.so"
 #define SYMBOL "parprof_draw"
 
-const char *const draw_formats[] = {"svg", "pdf", "png", NULL};
+const char *const draw_formats[] = {"svg", "pdf", "png", "txt", NULL};
 
 typedef const struct draw_ops *find_writer(const char *format);
 
@@ -83,9 +83,11 @@ const struct draw_ops *draw_open(const char *format, GError **error)
 {
     if (!g_strv_contains(draw_formats, format)) {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                    "drawing: no format is called '%s'; use svg, pdf or png", format);
+                    "drawing: no format is called '%s'; use svg, pdf, png or txt", format);
         return NULL;
     }
+    if (g_str_equal(format, draw_text.format))
+        return &draw_text;
     settle();
     if (!module.find)
         module.find = search(error);

@@ -1,5 +1,7 @@
 #include "viz/figure.h"
 
+#include "viz/notes.h"
+
 #define MIN_WIDTH_PX  320
 #define MIN_HEIGHT_PX 180
 #define MAX_PX        32000 /* what viewers still open */
@@ -27,15 +29,17 @@ static bool canvas_ok(const struct figure *f, const struct figure_options *o, GE
 }
 
 /* What a viewer shows above the figure. */
-static char *title_of(const struct figure *f, const struct figure_input *in)
+static char *title_of(const struct figure *f, const struct figure_input *in, const struct language *l)
 {
     const char *mode = in->trace ? in->trace->t.mode : in->digest ? in->digest->mode : NULL;
     const char *model = in->trace ? in->trace->t.model : in->digest ? in->digest->model : NULL;
+    g_autofree char *kind = g_strconcat("name-", f->name, NULL);
     g_autofree char *title =
         in->series && !in->trace && !in->digest
-            ? g_strdup_printf("%s of %s", f->name, in->series->title ? in->series->title : "options")
-            : g_strdup_printf("%s of %s, %s", f->name, mode ? mode : "a step",
-                              model ? model : "unnamed model");
+            ? say(l, "figure.title-of-sweep", "kind", word_or(l, "figure", kind), "what",
+                  in->series->title ? in->series->title : word(l, "figure.options"), NULL)
+            : say(l, "figure.title", "kind", word_or(l, "figure", kind), "mode", mode ? mode : word(l, "figure.step"),
+                  "model", model ? model : word(l, "figure.unnamed-model"), NULL);
 
     return g_utf8_make_valid(title, -1);
 }
@@ -43,7 +47,16 @@ static char *title_of(const struct figure *f, const struct figure_input *in)
 static struct draw *begin(const struct figure_options *o, const char *title, const struct draw_ops *ops,
                           GError **error)
 {
-    const struct canvas canvas = {o->width, o->height, title, o->outlines, o->dpi};
+    const struct canvas canvas = {.width = o->width,
+                                  .height = o->height,
+                                  .title = title,
+                                  .outlines = o->outlines,
+                                  .dpi = o->dpi,
+                                  .transparent = o->transparent,
+                                  .ascii = o->ascii,
+                                  .font = o->font,
+                                  .language = o->lang ? language_code(o->lang) : NULL,
+                                  .missing = title ? o->missing : NULL};
 
     return ops->begin(&canvas, error);
 }
@@ -58,16 +71,27 @@ bool figure_fits(const struct figure *f, const struct figure_options *o, const s
     return draw;
 }
 
+bool figure_draw(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
+                 const struct draw_ops *ops, struct draw *draw, GError **error)
+{
+    struct notes *notes = notes_new();
+    const struct pen pen = pen_make(ops, draw, o, notes);
+    const bool ok = f->draw(in, &pen, error) && notes_paint(notes, &pen, error);
+
+    notes_free(notes);
+    return ok;
+}
+
 GBytes *figure_render(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
                       const struct draw_ops *ops, GError **error)
 {
     if (!canvas_ok(f, o, error))
         return NULL;
-    g_autofree char *title = title_of(f, in);
+    g_autofree char *title = title_of(f, in, o->lang ? o->lang : language_standard());
     struct draw *draw = begin(o, title, ops, error);
     if (!draw)
         return NULL;
-    if (!f->draw(in, o, ops, draw, error)) {
+    if (!figure_draw(f, in, o, ops, draw, error)) {
         ops->cancel(draw);
         return NULL;
     }

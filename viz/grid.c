@@ -2,22 +2,28 @@
 #include "viz/blocks.h"
 #include "viz/frame.h"
 #include "viz/layout.h"
+#include "viz/notes.h"
 #include "viz/words.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Units of the pen. */
 #define MIN_UNIT    6.0 /* width of a unit; what then has no room is left out */
 #define MIN_ROW     12.0
 #define MIN_CELL    18.0 /* height that is taken where units are narrower */
-#define MAX_CELL    72.0
+#define MAX_CELL    92.0
+#define TALLEST     2.4 /* times the width of a unit, a cell */
 #define ROW_PART    0.88 /* of a row, its cell */
 #define NOTE_HEIGHT 20.0 /* above the rows */
 #define CELL_GAP    1.0
 #define LABEL_AIR   2.0
 #define BAR         3.0 /* width of an update that takes no time */
 #define MIN_TEXT    7.0
-#define MAX_TEXT    17.0
+#define MAX_TEXT    24.0
+#define SMALL_TEXT  12.0 /* what is smaller is rather stacked */
+#define STACK_LINES 2.8 /* ems of height that two lines need */
+#define WIDER       1.6 /* times as large as the others are labels of cells as much wider */
 #define TEXT_PART   0.5 /* of a cell's height */
 #define SMALL_PART  0.6 /* of a text, a version's */
 #define SPARE_ABOVE 0.4
@@ -52,24 +58,22 @@ static char *headline(const struct grid *g, bool brief)
 {
     const struct pipeline_times *p = g->p;
     const uint32_t micro = p->n_micro / p->n_rounds;
-    g_autofree char *schedule = pen_one_line(g->t->schedule ? g->t->schedule : "pipeline");
+    const struct language *l = g->frame.pen.lang;
+    g_autofree char *schedule = pen_one_line(g->t->schedule ? g->t->schedule : word(l, "grid.pipeline"));
+    char bubble[32];
 
-    if (brief)
-        return g_strdup_printf("%s: bubble %.1f %%", schedule, 100 * pipeline_bubble_of_total(p));
-    return g_strdup_printf("%s, %u rank%s, %u micro-batch%s: bubble %.1f %% of the time", schedule,
-                           p->n_ranks, p->n_ranks == 1 ? "" : "s", micro, micro == 1 ? "" : "es",
-                           100 * pipeline_bubble_of_total(p));
+    return say(l, brief ? "grid.headline-brief" : "grid.headline", "schedule", schedule, "ranks", count(p->n_ranks),
+               "micro", count(micro), "percent", words_percent(100 * pipeline_bubble_of_total(p), bubble), NULL);
 }
 
 static char *caption(const struct grid *g, const struct figure_input *in)
 {
     char unit[32];
-    g_autofree char *origin = words_origin(in, g->o);
+    const struct language *l = g->frame.pen.lang;
+    g_autofree char *origin = words_origin(&g->frame.pen, in, in->analysis->median_step);
+    g_autofree char *about = say(l, "grid.unit", "time", format_duration(g->p->unit_ns, unit), NULL);
 
-    return g_strdup_printf(
-        "%s · a unit is the forward of a micro-batch on a rank, %s; bubble without the optimizer%s", origin,
-        format_duration(g->p->unit_ns, unit),
-        g->o->late ? " · forwards of the warm-up are drawn as late as what waits for them allows" : "");
+    return g_strconcat(origin, " · ", about, g->o->late ? " · " : "", g->o->late ? word(l, "grid.late") : "", NULL);
 }
 
 static bool has_kind(const struct pipeline_times *p, unsigned kind)
@@ -82,52 +86,48 @@ static bool has_kind(const struct pipeline_times *p, unsigned kind)
 
 static const struct {
     uint8_t kind;
-    const char *text;
+    const char *key;
 } kinds[] = {
-    {OP_FWD, "F forward"},
-    {OP_BWD, "B backward"},
-    {OP_BWD_INPUT, "I input gradient"},
-    {OP_BWD_WEIGHT, "W weight gradient"},
-    {OP_RECOMPUTE, "R forward again"},
-    {OP_OPTIM, "optimizer"},
+    {OP_FWD, "legend.forward"},
+    {OP_BWD, "legend.backward"},
+    {OP_BWD_INPUT, "legend.input-gradient"},
+    {OP_BWD_WEIGHT, "legend.weight-gradient"},
+    {OP_RECOMPUTE, "legend.recompute"},
+    {OP_OPTIM, "legend.update"},
 };
-
-#define NUMBERS 7 /* in a legend */
 
 static void legend(struct grid *g)
 {
-    struct legend_entry entries[G_N_ELEMENTS(kinds) + NUMBERS + 4];
-    char texts[NUMBERS][32];
-    unsigned n = 0;
+    struct legend_entry entries[G_N_ELEMENTS(kinds) + HUES + 4];
+    g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+    const struct pen *p = &g->frame.pen;
     const bool by_kind = g->o->color_by == COLOR_BY_KIND;
+    unsigned n = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
         if (has_kind(g->p, kinds[i].kind) && (by_kind || kinds[i].kind == OP_OPTIM))
-            entries[n++] = (struct legend_entry){kinds[i].text, block_kind_color(kinds[i].kind, 0, 1), false};
+            entries[n++] = (struct legend_entry){.text = word(p->lang, kinds[i].key),
+                                                 .shade = block_kind_shade(p->palette, kinds[i].kind, 0, 1)};
     if (by_kind && g->blocks.per_rank > 1) {
         const uint32_t last = g->blocks.per_rank - 1;
-        entries[n++] =
-            (struct legend_entry){"first stage of a rank", block_kind_color(OP_FWD, 0, last + 1), false};
-        entries[n++] = (struct legend_entry){last == 1 ? "second stage" : "last stage",
-                                             block_kind_color(OP_FWD, last, last + 1), false};
+        entries[n++] = (struct legend_entry){.text = word(p->lang, "grid.first-stage"),
+                                             .shade = block_kind_shade(p->palette, OP_FWD, 0, last + 1)};
+        entries[n++] = (struct legend_entry){.text = word(p->lang, last == 1 ? "grid.second-stage" : "grid.last-stage"),
+                                             .shade = block_kind_shade(p->palette, OP_FWD, last, last + 1)};
     }
-    const uint32_t numbers = g->o->color_by == COLOR_BY_STAGE ? g->p->n_stages : g->p->n_micro;
-    for (uint32_t i = 0; !by_kind && i < numbers && i < NUMBERS; i++) {
-        g_snprintf(texts[i], sizeof texts[i], "%s %u%s",
-                   g->o->color_by == COLOR_BY_STAGE ? "stage" : "micro-batch", i + g->o->count_from,
-                   i + 1 == NUMBERS && numbers > NUMBERS ? ", …" : "");
-        entries[n++] = (struct legend_entry){texts[i], block_number_color(OP_FWD, i), false};
-    }
+    n += blocks_legend(p, g->o->color_by == COLOR_BY_STAGE ? g->p->n_stages : g->p->n_micro, texts, &entries[n]);
     if (g->p->idle_ns > 0)
-        entries[n++] =
-            (struct legend_entry){.text = "bubble", .color = palette_color(ROLE_LANE), .faint = true};
+        entries[n++] = (struct legend_entry){.text = word(p->lang, "legend.bubble"), .shade = pen_shade(p, ROLE_BUBBLE)};
     if (!g->p->asynchronous)
-        entries[n++] = (struct legend_entry){.text = "flush", .color = palette_color(ROLE_INK), .line = true};
+        entries[n++] =
+            (struct legend_entry){.text = word(p->lang, "legend.flush"), .shade = pen_shade(p, ROLE_INK), .line = true};
     frame_legend(&g->frame, n, entries);
-    if (g->p->asynchronous)
-        frame_text(&g->frame, g->frame.x0, g->frame.y0 + 11, &frame_text_font, ALIGN_LEFT, ROLE_MUTED,
-                   "v2: with the weights after 2 updates; each micro-batch's B uses those of its F");
-    g->frame.y0 += g->p->asynchronous ? 22 : 0;
+    if (g->p->asynchronous && !g->o->no_legend) {
+        g_autofree char *about =
+            pen_ellipsize(p, &p->small, word(p->lang, "grid.versions"), g->frame.x1 - g->frame.x0);
+        frame_text(&g->frame, g->frame.x0, g->frame.y0 + 11, &p->small, ALIGN_LEFT, ROLE_MUTED, about);
+        g->frame.y0 += 22;
+    }
 }
 
 /* --- what stands where */
@@ -175,25 +175,28 @@ static bool place(struct grid *g, GError **error)
 {
     const struct frame *f = &g->frame;
     const int64_t span_ns = span_of(g->p);
-    char rank[32];
+    g_autofree char *rank = pen_rank(&f->pen, g->p->n_ranks - 1);
 
-    g_snprintf(rank, sizeof rank, "rank %u", g->p->n_ranks - 1 + g->o->count_from);
-    g->x0 = f->x0 + pen_width(&f->pen, &frame_strong_font, rank) + 1.5 * FRAME_AIR;
+    g->x0 = f->x0 + pen_width(&f->pen, &f->pen.strong, rank) + 1.5 * FRAME_AIR;
     const double width = f->x1 - BAR - g->x0, unit_ns = (double)MAX(g->p->unit_ns, 1);
     g->shown_ns = MIN((double)span_ns, width / MIN_UNIT * unit_ns);
     g->ns_per_px = g->shown_ns / width;
     g->unit = unit_ns / g->ns_per_px;
-    const double room = f->y1 - f->y0 - FRAME_AXIS - NOTE_HEIGHT;
-    g->rows = (uint32_t)MIN(g->p->n_ranks, MAX(room / MIN_ROW, 0));
+    const double room = f->y1 - f->y0 - f->axis - NOTE_HEIGHT;
+    g->rows = (uint32_t)MIN(g->p->n_ranks, MAX(room / (f->pen.ops->cells ? DRAW_LINE + 1 : MIN_ROW), 0));
     if (!g->rows || g->unit <= 0 || span_ns <= 0) {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure grid: %s",
                     span_ns <= 0 ? "nothing in the step takes time; there is nothing to draw"
                                  : "no room for a row; use a higher canvas");
         return false;
     }
-    g->cell = MIN(room / g->rows * ROW_PART, MIN(MAX(g->unit, MIN_CELL), MAX_CELL));
+    g->cell = MIN(room / g->rows * ROW_PART, MIN(MAX(g->unit * TALLEST, MIN_CELL), MAX_CELL));
     g->row = MIN(room / g->rows, g->cell / ROW_PART);
-    g->y0 = f->y0 + NOTE_HEIGHT + (room - g->row * g->rows) * SPARE_ABOVE;
+    if (g->cell > MIN_CELL) { /* whole numbers are shorter, and sharper */
+        g->cell = floor(g->cell);
+        g->row = floor(g->row);
+    }
+    g->y0 = floor(f->y0 + NOTE_HEIGHT + (room - g->row * g->rows) * SPARE_ABOVE);
     g->bottom = g->y0 + g->row * (g->rows - 1) + g->cell;
     g->font = (struct font){text_size(g), WEIGHT_NORMAL};
     return true;
@@ -203,16 +206,22 @@ static bool place(struct grid *g, GError **error)
 
 struct box {
     double x, y, w, h;
-    uint32_t color;
+    uint32_t rank;
+    struct shade shade;
     size_t block;
 };
 
+/* Boxes of a rank and a colour follow each other, which makes them one path. */
 static int by_color(gconstpointer a, gconstpointer b)
 {
     const struct box *x = a, *y = b;
 
-    if (x->color != y->color)
-        return x->color < y->color ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->shade.color != y->shade.color)
+        return x->shade.color < y->shade.color ? -1 : 1;
+    if (x->shade.hatch != y->shade.hatch)
+        return x->shade.hatch < y->shade.hatch ? -1 : 1;
     return (x->block > y->block) - (x->block < y->block);
 }
 
@@ -223,7 +232,13 @@ static bool box_of(const struct grid *g, size_t i, struct box *box)
 
     if (b->action->rank >= g->rows || (double)b->start_ns >= g->shown_ns + 1)
         return false;
-    *box = (struct box){x, y_of(g, b->action->rank), x_of(g, b->end_ns) - x, g->cell, b->color, i};
+    *box = (struct box){.x = x,
+                        .y = y_of(g, b->action->rank),
+                        .w = x_of(g, b->end_ns) - x,
+                        .h = g->cell,
+                        .rank = b->action->rank,
+                        .shade = b->shade,
+                        .block = i};
     if (b->half != HALF_NONE)
         box->h = half;
     if (b->half == HALF_LOWER)
@@ -241,20 +256,18 @@ static void paint_gap(const struct grid *g, uint32_t rank, int64_t start_ns, int
 
     if (w < 0.5)
         return;
-    pen_box(&g->frame.pen, x, y_of(g, rank), w, g->cell, palette_color(ROLE_LANE));
-    pen_hatch(&g->frame.pen, x, y_of(g, rank), w, g->cell, palette_color(ROLE_GRID));
+    pen_box(&g->frame.pen, x, y_of(g, rank), w, g->cell, pen_shade(&g->frame.pen, ROLE_BUBBLE));
 }
 
-static void paint_bubble(const struct grid *g)
+static void paint_bubble(const struct grid *g, uint32_t r)
 {
-    for (uint32_t r = 0; r < g->rows; r++) {
-        int64_t end_ns = 0;
-        for (size_t i = g->p->first[r]; i < g->p->first[r + 1]; i++) {
-            paint_gap(g, r, end_ns, MIN(g->blocks.v[i].start_ns, g->p->makespan_ns));
-            end_ns = MAX(end_ns, g->blocks.v[i].end_ns);
-        }
-        paint_gap(g, r, end_ns, g->p->makespan_ns);
+    int64_t end_ns = 0;
+
+    for (size_t i = g->p->first[r]; i < g->p->first[r + 1]; i++) {
+        paint_gap(g, r, end_ns, MIN(g->blocks.v[i].start_ns, g->p->makespan_ns));
+        end_ns = MAX(end_ns, g->blocks.v[i].end_ns);
     }
+    paint_gap(g, r, end_ns, g->p->makespan_ns);
 }
 
 /* What the bar of an update before it takes of a box. */
@@ -268,15 +281,34 @@ static double bar_over(const struct grid *g, const struct box *box)
     return MAX(0, MAX(x_of(g, b[-1].end_ns), x_of(g, b[-1].start_ns) + BAR) - box->x);
 }
 
+/* The letter over the number, each larger than both beside one another could be; of all cells alike. */
+static bool stack(const struct grid *g, const struct box *box, double x, double room, const char *letter,
+                  const char *number)
+{
+    const struct pen *p = &g->frame.pen;
+    const struct font one = {10, WEIGHT_NORMAL};
+    const char *widest_letter = has_kind(g->p, OP_BWD_WEIGHT) ? "W" : "B";
+    const double wide = MAX(pen_width(p, &one, widest_letter), pen_width(p, &one, number)),
+                 size = MIN(MIN(room / wide * one.size, box->h / STACK_LINES), MAX_TEXT), y = box->y + box->h / 2;
+    const struct font font = {size, WEIGHT_NORMAL};
+
+    if (p->ops->cells || size < SMALL_TEXT)
+        return false;
+    pen_label(p, x, y - size * 0.65, size * 1.2, &font, box->shade, false, letter);
+    pen_label(p, x, y + size * 0.65, size * 1.2, &font, box->shade, false, number);
+    return true;
+}
+
 /* "F3", and its weights' version beside it where these change. */
 static void label(const struct grid *g, const struct box *box)
 {
     const struct pen *p = &g->frame.pen;
     const struct pipeline_action *a = g->blocks.v[box->block].action;
-    const struct font font = {MIN(g->font.size, box->h * 0.8), WEIGHT_NORMAL},
+    const double wide = CLAMP(box->w * g->blocks.per_rank / g->unit, 1, WIDER);
+    const struct font font = {MIN(MIN(g->font.size * wide, MAX_TEXT), box->h * 0.6), WEIGHT_NORMAL},
                       small = {font.size * SMALL_PART, WEIGHT_NORMAL};
     const double bar = bar_over(g, box), room = box->w - bar - LABEL_AIR;
-    char text[32], version[16];
+    char text[32], version[16], number[16];
 
     if (a->stage == STAGE_NONE || font.size < MIN_TEXT)
         return;
@@ -286,19 +318,63 @@ static void label(const struct grid *g, const struct box *box)
     if (a->kind == OP_LOSS)
         g_strlcpy(text, op_label(a->kind), sizeof text);
     g_snprintf(version, sizeof version, "v%u", a->version);
+    g_snprintf(number, sizeof number, "%s", text + strcspn(text, "0123456789"));
+    if (font.size < SMALL_TEXT && *number && !g->p->asynchronous && stack(g, box, box->x + bar + (box->w - bar) / 2, room, op_label(a->kind), number))
+        return;
     if (pen_width(p, &font, text) > room)
         return;
     const double w = pen_width(p, &font, text), v = pen_width(p, &small, version);
     const bool both = g->p->asynchronous && a->kind == OP_FWD && w + v <= room;
     const double x = box->x + bar + (box->w - bar - w - (both ? v : 0)) / 2, y = box->y + box->h / 2;
-    const uint32_t ink = palette_text_on(box->color);
+    const uint32_t ink = palette_text_on(box->shade.color);
+    if (box->shade.hatch != HATCH_NONE)
+        pen_box(p, x - 2, y - font.size * 0.65, w + (both ? v : 0) + 4, MIN(box->h, font.size * 1.3),
+                (struct shade){box->shade.color, HATCH_NONE, 0});
     pen_text(p, x + w / 2, y, &font, ALIGN_CENTER, ink, text);
     if (both)
         pen_text(p, x + w + v / 2, y + font.size * 0.3, &small, ALIGN_CENTER, ink, version);
 }
 
-/* Boxes of a colour one after another, which makes them one path. */
-static void paint_blocks(const struct grid *g)
+/* What a block says when it is pointed at. */
+static void add_span(const struct grid *g, const struct box *b)
+{
+    const struct pipeline_action *a = g->blocks.v[b->block].action;
+    char time[32];
+
+    if (a->stage == STAGE_NONE || a->kind == OP_LOSS)
+        return;
+    g_autofree char *tag = g_strdup_printf("%s%u", op_label(a->kind),
+                                           a->micro % MAX(g->p->n_micro / g->p->n_rounds, 1) + g->o->count_from);
+    g_autofree char *stage = g->p->n_stages > g->p->n_ranks
+                                 ? say(g->frame.pen.lang, "legend.stage", "n", count(a->stage + g->o->count_from), NULL)
+                                 : g_strdup("");
+    g_autofree char *about = g_strconcat(stage, *stage ? " · " : "", format_duration(a->end_ns - a->start_ns, time), NULL);
+    pen_span(&g->frame.pen, b->x, b->y, b->w, b->h, tag, a->rank, about);
+}
+
+static void paint_boxes(const struct grid *g, const struct box *boxes, guint n)
+{
+    for (int updates = 0; updates < 2; updates++) /* bars lie over the cells that they touch */
+        for (guint i = 0; i < n; i++)
+            if ((g->blocks.v[boxes[i].block].action->stage == STAGE_NONE) == updates)
+                pen_box(&g->frame.pen, boxes[i].x, boxes[i].y, boxes[i].w, boxes[i].h, boxes[i].shade);
+    for (guint i = 0; i < n; i++)
+        label(g, &boxes[i]);
+    for (guint i = 0; i < n; i++)
+        add_span(g, &boxes[i]);
+}
+
+static void paint_name(const struct grid *g, uint32_t rank)
+{
+    const struct pen *p = &g->frame.pen;
+    const struct font small = {g->row * 0.9, WEIGHT_BOLD};
+    g_autofree char *name = pen_rank(p, rank);
+
+    frame_text(&g->frame, g->frame.x0, y_of(g, rank) + g->cell / 2, g->row < p->strong.size * 1.2 ? &small : &p->strong,
+               ALIGN_LEFT, ROLE_INK, name);
+}
+
+static void paint_ranks(const struct grid *g)
 {
     g_autoptr(GArray) boxes = g_array_new(FALSE, FALSE, sizeof(struct box));
     struct box box;
@@ -307,14 +383,16 @@ static void paint_blocks(const struct grid *g)
         if (box_of(g, i, &box))
             g_array_append_val(boxes, box);
     g_array_sort(boxes, by_color);
-    for (int updates = 0; updates < 2; updates++) /* bars lie over the cells that they touch */
-        for (guint i = 0; i < boxes->len; i++) {
-            const struct box *b = &g_array_index(boxes, struct box, i);
-            if ((g->blocks.v[b->block].action->stage == STAGE_NONE) == updates)
-                pen_box(&g->frame.pen, b->x, b->y, b->w, b->h, b->color);
-        }
-    for (guint i = 0; i < boxes->len; i++)
-        label(g, &g_array_index(boxes, struct box, i));
+    const struct box *all = (const struct box *)(void *)boxes->data;
+    for (uint32_t r = 0, i = 0, end; r < g->rows; r++, i = end) {
+        for (end = i; end < boxes->len && all[end].rank == r; end++)
+            ;
+        pen_group_rank(&g->frame.pen, r);
+        paint_name(g, r);
+        paint_bubble(g, r);
+        paint_boxes(g, all + i, end - i);
+    }
+    pen_group_end(&g->frame.pen);
 }
 
 /* Whether all ranks are over with a round before the next one begins. */
@@ -333,7 +411,7 @@ static void paint_flush_line(const struct grid *g, int64_t end_ns, double y0, do
     const double x = x_of(g, ns) - CELL_GAP / 2;
 
     if ((double)ns <= g->shown_ns)
-        pen_line(&g->frame.pen, x, y0, x, y1, palette_color(ROLE_INK), 1.5, true);
+        pen_line(&g->frame.pen, x, y0, x, y1, pen_color(&g->frame.pen, ROLE_INK), 1.5, true);
 }
 
 static void paint_flush(const struct grid *g, uint32_t round)
@@ -355,46 +433,41 @@ static void paint_flush(const struct grid *g, uint32_t round)
     }
 }
 
-static void paint_notes(const struct grid *g)
+static void paint_left_out(const struct grid *g)
 {
-    const double units = g->shown_ns / (double)MAX(g->p->unit_ns, 1);
-    g_autoptr(GString) text = g_string_new(NULL);
+    const struct language *l = g->frame.pen.lang;
+    const double unit_ns = (double)MAX(g->p->unit_ns, 1);
+    g_autofree char *ranks =
+        g->rows < g->p->n_ranks
+            ? say(l, "grid.hidden-ranks", "shown", count(g->rows), "n", count(g->p->n_ranks), NULL)
+            : g_strdup("");
+    g_autofree char *units = (double)span_of(g->p) > g->shown_ns
+                                 ? say(l, "grid.hidden-units", "shown", count((uint64_t)(g->shown_ns / unit_ns)), "n",
+                                       count((uint64_t)((double)span_of(g->p) / unit_ns)), NULL)
+                                 : g_strdup("");
+    g_autofree char *text = g_strconcat(ranks, *ranks && *units ? ", " : "", units, NULL);
 
-    if (g->rows < g->p->n_ranks)
-        g_string_append_printf(text, "%u of %u ranks shown", g->rows, g->p->n_ranks);
-    if ((double)span_of(g->p) > g->shown_ns)
-        g_string_append_printf(text, "%sthe first %.0f of %.0f units shown", text->len ? ", " : "", units,
-                               (double)span_of(g->p) / (double)MAX(g->p->unit_ns, 1));
-    frame_text(&g->frame, g->frame.x0, g->y0 - NOTE_HEIGHT / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED,
-               text->str);
+    frame_text(&g->frame, g->frame.x0, g->y0 - NOTE_HEIGHT / 2 - 2, &g->frame.pen.small, ALIGN_LEFT, ROLE_MUTED, text);
 }
 
 static void paint(const struct grid *g)
 {
-    const struct scale scale = {0, g->shown_ns / (double)MAX(g->p->unit_ns, 1), g->x0,
-                                g->x0 + g->shown_ns / g->ns_per_px, false};
+    const double units = g->shown_ns / (double)MAX(g->p->unit_ns, 1), x1 = g->x0 + g->shown_ns / g->ns_per_px;
+    const struct scale scale = {0, units, g->x0, x1, false};
 
-    frame_axis(&g->frame, &scale, "units", g->y0 - 4, g->bottom + 4);
-    paint_notes(g);
-    for (uint32_t r = 0; r < g->rows; r++) {
-        char rank[32];
-        g_snprintf(rank, sizeof rank, "rank %u", r + g->o->count_from);
-        frame_text(&g->frame, g->frame.x0, y_of(g, r) + g->cell / 2,
-                   g->cell < frame_strong_font.size ? &(struct font){g->cell * 0.9, WEIGHT_BOLD}
-                                                    : &frame_strong_font,
-                   ALIGN_LEFT, ROLE_INK, rank);
-    }
-    paint_bubble(g);
-    paint_blocks(g);
+    frame_axis(&g->frame, &scale, word(g->frame.pen.lang, "grid.units"), g->y0 - 4, g->bottom + 4);
+    if (g->frame.pen.notes)
+        notes_set_axis(g->frame.pen.notes, 0, g->x0, g->shown_ns, x1, g->y0 - 4);
+    paint_left_out(g);
+    paint_ranks(g);
     for (uint32_t round = 0; !g->p->asynchronous && round < g->p->n_rounds; round++)
         if (g->p->round_end_ns[round] > INT64_MIN)
             paint_flush(g, round);
 }
 
-static bool draw_grid(const struct figure_input *in, const struct figure_options *o,
-                      const struct draw_ops *ops, struct draw *draw, GError **error)
+static bool draw_grid(const struct figure_input *in, const struct pen *pen, GError **error)
 {
-    struct grid g = {.o = o};
+    struct grid g = {.frame.pen = *pen, .o = pen->look};
 
     if (!in->trace || !in->analysis || !in->analysis->pipeline) {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure grid needs the trace of a pipeline; %s",
@@ -406,8 +479,8 @@ static bool draw_grid(const struct figure_input *in, const struct figure_options
     g.t = &in->trace->t;
     g.p = in->analysis->pipeline;
     g_autofree char *title = headline(&g, false), *brief = headline(&g, true), *text = caption(&g, in);
-    g.frame = frame_begin(ops, draw, o, title, brief, text);
-    blocks_make(&g.blocks, g.t, g.p, o->color_by, o->late);
+    g.frame = frame_begin(pen, title, brief, text);
+    blocks_make(&g.blocks, g.t, g.p, pen->palette, pen->look->color_by, pen->look->late);
     legend(&g);
     const bool ok = place(&g, error);
     if (ok)

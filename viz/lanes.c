@@ -1,15 +1,27 @@
 #include "viz/lanes.h"
 
-#include "viz/palette.h"
+#include <string.h>
+
+#include "viz/blocks.h"
 
 #define CELL_GAP   0.8 /* between cells that are wide enough to spare it */
-#define LABEL_AIR  3.0 /* left and right of a label together */
+#define LABEL_AIR  2.0 /* left and right of a label together */
 #define MIN_WIDTH  0.5 /* of anything drawn */
 #define RUN_GAP    3.0 /* no more than that between cells of a run */
 #define MARK_SIZE  6.0
 #define MARK_APART 5.0 /* marks nearer than that to the one before are left out */
 
-static const struct font label_font = {13, WEIGHT_NORMAL};
+#define CRITICAL   3.0 /* thickness of the bar over what is on the critical path */
+#define MIN_SPAN   1.5 /* width of what can be pointed at */
+#define SMALLEST   13.0
+#define TEXT_PART  0.62 /* of a lane's height, a label at most */
+#define MOST_FIT   0.95 /* of the labels, at a size that is taken for all */
+#define OTHERS     0.35 /* strength of what is not told apart */
+
+/* Of the labels of a lane, by kind: what does not fit at the larger size is tried at the smaller one. */
+struct label_fonts {
+    struct font best[OP_KINDS], least;
+};
 
 double lanes_height(const struct lane_style *s)
 {
@@ -40,31 +52,66 @@ static struct extent extent_of(const struct axis *a, int64_t start_ns, int64_t e
     return e;
 }
 
-static uint32_t color_of(const struct lane_style *s, enum role role)
+static struct shade shade_of(const struct pen *p, const struct lane_style *s, enum role role)
 {
-    return palette_tint(palette_color(role), s->strength);
+    return palette_tint(p->palette, pen_shade(p, role), s->strength);
+}
+
+/* The number by which the look tells cells apart; OP_NONE: this one has none. */
+static uint32_t number_of(const struct pen *p, const struct tables *t, const struct cell *c)
+{
+    switch (p->look->color_by) {
+    case COLOR_BY_STAGE:
+        return t->n_stages && c->role != ROLE_COMM && c->first < t->n_stages ? c->first : OP_NONE;
+    case COLOR_BY_MICRO:
+        return c->micro;
+    case COLOR_BY_BUCKET:
+        return !t->n_stages && (c->role == ROLE_COMM || c->kind == OP_OPTIM) && c->first < t->n_buckets ? c->first
+                                                                                                  : OP_NONE;
+    default:
+        return OP_NONE;
+    }
+}
+
+static struct shade cell_shade(const struct pen *p, const struct tables *t, const struct lane_style *s,
+                               const struct cell *c)
+{
+    const uint32_t number = number_of(p, t, c);
+
+    if (number != OP_NONE)
+        return palette_tint(p->palette, c->role == ROLE_COMM ? palette_hue(p->palette, number)
+                                                              : block_number_shade(p->palette, c->kind, number),
+                            s->strength);
+    return palette_tint(p->palette, pen_shade(p, (enum role)c->role),
+                        s->strength * (p->look->color_by == COLOR_BY_KIND ? 1 : OTHERS));
 }
 
 #define NAMES 3
 
 /* "·1" for micro-batch 1 where there are several. */
-static const char *micro_suffix(const struct cell *c, char text[static 16])
+static const char *micro_suffix(const struct pen *p, const struct cell *c, char text[static 16])
 {
     *text = '\0';
     if (c->micro != OP_NONE)
-        g_snprintf(text, 16, "·%u", c->micro);
+        g_snprintf(text, 16, "·%u", c->micro + p->look->count_from);
     return text;
 }
 
-/* A run of layers: "F embeddings", "F emb"; both "F3" for "layer3"; the shortest without the micro-batch. */
-static void name_layers(const struct tables *t, const struct cell *c, char *names[NAMES])
+/* What a kind is called in a cell: F, B and W in every language. */
+static const char *label_of(const struct pen *p, unsigned kind)
 {
-    const char *kind = op_label(c->kind), *from = t->layers[c->first].block, *to = t->layers[c->last].block;
+    return word_or(p->lang, "op", op_label(kind));
+}
+
+/* A run of layers: "F embeddings", "F emb"; both "F3" for "layer3"; the shortest without the micro-batch. */
+static void name_layers(const struct pen *p, const struct tables *t, const struct cell *c, char *names[NAMES])
+{
+    const char *kind = label_of(p, c->kind), *from = t->layers[c->first].block, *to = t->layers[c->last].block;
     char short_from[20], short_to[20], micro[16];
 
     block_short(from, short_from);
     block_short(to, short_to);
-    micro_suffix(c, micro);
+    micro_suffix(p, c, micro);
     if (!g_str_equal(from, to)) {
         names[0] = g_strdup_printf("%s %s–%s%s", kind, short_from, short_to, micro);
         names[1] = g_strconcat(kind, micro, NULL);
@@ -82,70 +129,156 @@ static void name_layers(const struct tables *t, const struct cell *c, char *name
 }
 
 /* The names of a compute cell, from long to short. */
-static void name_compute(const struct tables *t, const struct cell *c, char *names[NAMES])
+static void name_compute(const struct pen *p, const struct tables *t, const struct cell *c, char *names[NAMES])
 {
-    const char *kind = op_label(c->kind);
+    const char *kind = label_of(p, c->kind);
+    const uint32_t from = p->look->count_from;
 
     if (t->n_stages && c->micro != OP_NONE && c->kind != OP_LOSS) {
-        names[0] = g_strdup_printf("%s%u", kind, c->micro);
-        names[1] = g_strdup_printf("%u", c->micro);
+        names[0] = g_strdup_printf("%s%u", kind, c->micro + from);
+        names[1] = g_strdup_printf("%u", c->micro + from);
         names[2] = g_strdup(names[1]);
     } else if ((c->kind == OP_FWD || c->kind == OP_BWD) && !t->n_stages && c->first < t->n_layers &&
                c->last < t->n_layers) {
-        name_layers(t, c, names);
+        name_layers(p, t, c, names);
     } else if (c->kind == OP_OPTIM && c->first < t->n_buckets) {
-        names[0] = g_strdup_printf("%s %u", kind, c->first);
-        names[1] = g_strdup_printf("%u", c->first);
+        names[0] = g_strdup_printf("%s %u", kind, c->first + from);
+        names[1] = g_strdup_printf("%u", c->first + from);
         names[2] = g_strdup(names[1]);
     } else {
         char micro[16];
-        names[0] = g_strconcat(kind, micro_suffix(c, micro), NULL);
+        names[0] = g_strconcat(kind, micro_suffix(p, c, micro), NULL);
         names[1] = g_strdup(kind);
         names[2] = g_strdup(kind);
     }
 }
 
-static bool label_compute(const struct pen *p, const struct axis *a, const struct tables *t,
-                          const struct cell *c, const struct lane_style *s, double y)
+/* The names of a communication: "bucket 3 · 25.0 MiB". */
+static void name_comm(const struct pen *p, const struct tables *t, const struct cell *c, char *names[NAMES])
 {
-    const struct extent e = extent_of(a, c->start_ns, c->end_ns);
-    char *names[NAMES];
+    const uint32_t from = p->look->count_from;
 
-    if (c->role == ROLE_PACK || c->role == ROLE_INPUT || !cell_is_itself(c) || e.w <= LABEL_AIR)
-        return false;
-    name_compute(t, c, names);
-    const char *text = pen_fit(p, &label_font, NAMES, (const char *const *)names, e.w - LABEL_AIR);
-    if (text)
-        pen_text(p, e.x + e.w / 2, y + s->lane / 2, &label_font, ALIGN_CENTER,
-                 palette_text_on(color_of(s, c->role)), text);
+    if (c->kind == OP_ALLREDUCE && c->first < t->n_buckets) {
+        char bytes[32];
+        const char *n = count(c->first + from);
+        names[0] = say(p->lang, "timeline.bucket", "n", n, "size", format_bytes(t->buckets[c->first].bytes, bytes),
+                       NULL);
+        names[1] = g_strdup_printf("%s · %s", n, bytes);
+        names[2] = g_strdup(n);
+    } else if (t->n_stages && c->first == OP_NONE && c->micro != OP_NONE) {
+        names[0] = g_strdup_printf(c->kind == OP_SEND ? "%u→%u" : "%u←%u", c->micro + from, c->last + from);
+        names[1] = g_strdup_printf("%u", c->micro + from);
+        names[2] = g_strdup(names[1]);
+    } else {
+        names[0] = g_strdup(label_of(p, c->kind));
+        names[1] = g_strdup(c->kind == OP_BROADCAST ? word(p->lang, "op.bcast") : names[0]);
+        names[2] = g_strdup(names[1]);
+    }
+}
+
+static void free_names(char *names[NAMES])
+{
     for (unsigned i = 0; i < NAMES; i++)
         g_free(names[i]);
+}
+
+static bool nameless(const struct cell *c)
+{
+    return c->role == ROLE_PACK || c->role == ROLE_INPUT || !cell_is_itself(c);
+}
+
+/* How many cells of that kind have room for a name. */
+static unsigned count_fitting(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
+                              unsigned kind, const struct font *font)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < cells->len; i++) {
+        const struct cell *c = &g_array_index(cells, struct cell, i);
+        const double room = extent_of(a, c->start_ns, c->end_ns).w - LABEL_AIR;
+        char *names[NAMES];
+        if (c->kind != kind || nameless(c) || room < SMALLEST / 3)
+            continue;
+        name_compute(p, t, c, names);
+        n += pen_width(p, font, names[0]) <= room || pen_width(p, font, names[NAMES - 1]) <= room;
+        free_names(names);
+    }
+    return n;
+}
+
+/* Of a kind the greatest size at which nearly all fit that fit at all, so that they look alike. */
+static struct font choose_font(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
+                               unsigned kind, const struct lane_style *s)
+{
+    static const double sizes[] = {20, 17, 15};
+    const struct font least = {SMALLEST, WEIGHT_NORMAL};
+    const unsigned most = p->ops->cells ? 0 : count_fitting(p, a, t, cells, kind, &least);
+
+    for (unsigned i = 0; most && i < G_N_ELEMENTS(sizes); i++) {
+        const struct font font = {sizes[i], WEIGHT_NORMAL};
+        if (sizes[i] <= s->lane * TEXT_PART && sizes[i] <= p->strong.size &&
+            count_fitting(p, a, t, cells, kind, &font) >= MOST_FIT * most)
+            return font;
+    }
+    return least;
+}
+
+static struct label_fonts choose_fonts(const struct pen *p, const struct axis *a, const struct tables *t,
+                                       const GArray *cells, const struct lane_style *s)
+{
+    struct label_fonts f = {.least = {SMALLEST, WEIGHT_NORMAL}};
+
+    for (unsigned i = 0; i < cells->len; i++) {
+        const struct cell *c = &g_array_index(cells, struct cell, i);
+        if (c->kind < OP_KINDS && f.best[c->kind].size == 0)
+            f.best[c->kind] = choose_font(p, a, t, cells, c->kind, s);
+    }
+    return f;
+}
+
+/* The first name that fits, at the larger size if it does. */
+static const char *fit(const struct pen *p, const struct font *best, const struct font *least, unsigned n,
+                       const char *const *names, double room, const struct font **font)
+{
+    for (unsigned i = 0; i < 2 * n; i++) {
+        *font = i % 2 ? least : best;
+        if (pen_width(p, *font, names[i / 2]) <= room)
+            return names[i / 2];
+    }
+    return NULL;
+}
+
+static bool label_compute(const struct pen *p, const struct axis *a, const struct tables *t,
+                          const struct cell *c, const struct lane_style *s, const struct label_fonts *f, double y)
+{
+    const struct extent e = extent_of(a, c->start_ns, c->end_ns);
+    const struct font *font;
+    char *names[NAMES];
+
+    if (nameless(c) || e.w <= LABEL_AIR)
+        return false;
+    name_compute(p, t, c, names);
+    const char *text = fit(p, &f->best[c->kind], &f->least, NAMES, (const char *const *)names, e.w - LABEL_AIR, &font);
+    if (text)
+        pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, font, cell_shade(p, t, s, c), false, text);
+    free_names(names);
     return text;
 }
 
-/* A text on a plain ground, whatever hatch or line lies below. */
-static void paint_chip(const struct pen *p, double x, double y, double lane, uint32_t ground,
-                       const char *text)
-{
-    const double w = pen_width(p, &label_font, text) + 2, h = MIN(label_font.size + 4, lane);
-
-    pen_box(p, x - w / 2, y + (lane - h) / 2, w, h, ground);
-    pen_text(p, x, y + lane / 2, &label_font, ALIGN_CENTER, palette_text_on(ground), text);
-}
-
 /* Cells too narrow for their names: one name for all of them. */
-static void label_run(const struct pen *p, const struct axis *a, const struct cell *first,
-                      const struct cell *last, const struct lane_style *s, double y)
+static void label_run(const struct pen *p, const struct axis *a, const struct tables *t, const struct cell *first,
+                      const struct cell *last, const struct lane_style *s, const struct label_fonts *f, double y)
 {
     char micro[16];
-    g_autofree char *whole = g_strconcat(phase_name(op_phase(first->kind)), micro_suffix(first, micro), NULL);
-    g_autofree char *brief = g_strconcat(op_label(first->kind), micro, NULL);
-    const char *const texts[] = {whole, brief, op_label(first->kind)};
+    const char *kind = label_of(p, first->kind), *phase = word_or(p->lang, "phase", phase_name(op_phase(first->kind)));
+    g_autofree char *whole = g_strconcat(phase, micro_suffix(p, first, micro), NULL);
+    g_autofree char *brief = g_strconcat(kind, micro, NULL);
+    const char *const texts[] = {whole, brief, kind};
     const struct extent e = extent_of(a, first->start_ns, last->end_ns);
-    const char *text = pen_fit(p, &label_font, G_N_ELEMENTS(texts), texts, e.w - LABEL_AIR);
+    const char *text = pen_fit(p, &f->least, G_N_ELEMENTS(texts), texts, e.w - 2 * LABEL_AIR);
 
     if (text)
-        paint_chip(p, e.x + e.w / 2, y, s->lane, color_of(s, first->role), text);
+        pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, &f->least, cell_shade(p, t, s, first), true, text);
 }
 
 /* A run is of one role, but for what is packed in between. */
@@ -153,44 +286,45 @@ static void label_runs(const struct pen *p, const struct axis *a, const struct t
                        const struct lane_style *s, double y)
 {
     const double gap_ns = RUN_GAP * axis_ns_per_unit(a);
+    const struct label_fonts f = choose_fonts(p, a, t, cells, s);
 
     for (unsigned i = 0, end; i < cells->len; i = end) {
         const struct cell *first = &g_array_index(cells, struct cell, i), *last = first;
-        bool labelled = label_compute(p, a, t, first, s, y);
+        bool labelled = label_compute(p, a, t, first, s, &f, y);
         for (end = i + 1; end < cells->len; end++) {
             const struct cell *c = &g_array_index(cells, struct cell, end);
             if ((double)(c->start_ns - c[-1].end_ns) > gap_ns ||
                 (c->role != first->role && c->role != ROLE_PACK) ||
                 (c->role == first->role && c->micro != first->micro))
                 break;
-            labelled |= label_compute(p, a, t, c, s, y);
+            labelled |= label_compute(p, a, t, c, s, &f, y);
             if (c->role == first->role)
                 last = c;
         }
         if (!labelled && last != first && first->role != ROLE_PACK)
-            label_run(p, a, first, last, s, y);
+            label_run(p, a, t, first, last, s, &f, y);
     }
 }
 
-static void paint_cells(const struct pen *p, const struct axis *a, const GArray *cells,
+static void paint_cells(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
                         const struct lane_style *s, double y)
 {
     for (unsigned i = 0; i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
         const struct extent e = extent_of(a, c->start_ns, c->end_ns);
-        pen_box(p, e.x, y, e.w, s->lane, color_of(s, c->role));
+        pen_box(p, e.x, y, e.w, s->lane, cell_shade(p, t, s, c));
     }
 }
 
 static void paint_intervals(const struct pen *p, const struct axis *a, const struct intervals *set, double y,
-                            double h, uint32_t color, bool hatch)
+                            double h, struct shade shade, bool hatch)
 {
     for (size_t i = 0; i < set->n; i++) {
         const struct extent e = extent_of(a, set->v[i].start_ns, set->v[i].end_ns);
         if (hatch)
-            pen_hatch(p, e.x, y, e.w, h, color);
+            pen_hatch(p, e.x, y, e.w, h, shade);
         else
-            pen_box(p, e.x, y, e.w, h, color);
+            pen_box(p, e.x, y, e.w, h, shade);
     }
 }
 
@@ -208,28 +342,17 @@ static void label_comm(const struct pen *p, const struct axis *a, const struct t
                        const struct row *row, const struct cell *c, const struct lane_style *s, double y)
 {
     const struct extent e = label_extent(a, row, c);
-    char bytes[32], texts[3][64];
-    const char *const candidates[] = {texts[0], texts[1], texts[2]};
+    const double size = s->lane * TEXT_PART >= p->text.size ? p->text.size : SMALLEST;
+    const struct font best = {size, WEIGHT_NORMAL}, least = {SMALLEST, WEIGHT_NORMAL}, *font;
+    char *names[NAMES];
 
     if (!cell_is_itself(c) || e.w <= LABEL_AIR)
         return;
-    if (c->kind == OP_ALLREDUCE && c->first < t->n_buckets) {
-        format_bytes(t->buckets[c->first].bytes, bytes);
-        g_snprintf(texts[0], sizeof texts[0], "bucket %u · %s", c->first, bytes);
-        g_snprintf(texts[1], sizeof texts[1], "%u · %s", c->first, bytes);
-        g_snprintf(texts[2], sizeof texts[2], "%u", c->first);
-    } else if (t->n_stages && c->first == OP_NONE && c->micro != OP_NONE) {
-        g_snprintf(texts[0], sizeof texts[0], c->kind == OP_SEND ? "%u→%u" : "%u←%u", c->micro, c->last);
-        g_snprintf(texts[1], sizeof texts[1], "%u", c->micro);
-        g_strlcpy(texts[2], texts[1], sizeof texts[2]);
-    } else {
-        g_strlcpy(texts[0], op_label(c->kind), sizeof texts[0]);
-        g_strlcpy(texts[1], c->kind == OP_BROADCAST ? "bcast" : texts[0], sizeof texts[1]);
-        g_strlcpy(texts[2], texts[1], sizeof texts[2]);
-    }
-    const char *text = pen_fit(p, &label_font, G_N_ELEMENTS(candidates), candidates, e.w - LABEL_AIR);
+    name_comm(p, t, c, names);
+    const char *text = fit(p, &best, &least, NAMES, (const char *const *)names, e.w - LABEL_AIR - 3, &font);
     if (text)
-        paint_chip(p, e.x + e.w / 2, y, s->lane, color_of(s, ROLE_COMM), text);
+        pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, font, cell_shade(p, t, s, c), true, text);
+    free_names(names);
 }
 
 /* From where a bucket became ready, at the lower edge of the compute lane, to where its communication starts.
@@ -237,7 +360,7 @@ static void label_comm(const struct pen *p, const struct axis *a, const struct t
 static void paint_marks(const struct pen *p, const struct axis *a, const GArray *marks,
                         const struct lane_style *s, double y)
 {
-    const uint32_t color = palette_color(ROLE_INK);
+    const uint32_t color = pen_color(p, ROLE_INK);
     const double size = MIN(MARK_SIZE, s->strip), half = size * 0.6;
     double before = -MARK_APART;
 
@@ -252,13 +375,37 @@ static void paint_marks(const struct pen *p, const struct axis *a, const GArray 
     }
 }
 
-static void paint_comm(const struct pen *p, const struct axis *a, const struct row *row,
+static void paint_comm(const struct pen *p, const struct axis *a, const struct tables *t, const struct row *row,
                        const struct lane_style *s, double y)
 {
-    paint_cells(p, a, row->comm, s, y);
-    paint_intervals(p, a, &row->gaps, y, s->lane, palette_color(ROLE_LANE), false);
-    paint_intervals(p, a, &row->waits, y, s->lane, color_of(s, ROLE_WAIT), false);
-    paint_intervals(p, a, &row->exposed, y, s->lane, color_of(s, ROLE_EXPOSED), true);
+    paint_cells(p, a, t, row->comm, s, y);
+    paint_intervals(p, a, &row->gaps, y, s->lane, pen_shade(p, ROLE_LANE), false);
+    paint_intervals(p, a, &row->waits, y, s->lane, shade_of(p, s, ROLE_WAIT), false);
+    paint_intervals(p, a, &row->exposed, y, s->lane, shade_of(p, s, ROLE_EXPOSED), true);
+    paint_intervals(p, a, &row->critical_comm, y, CRITICAL, pen_shade(p, ROLE_INK), false);
+}
+
+/* What each cell says when it is pointed at: its longest name and how long it takes. */
+static void add_spans(const struct pen *p, const struct axis *a, const struct tables *t, const struct row *row,
+                      const GArray *cells, bool comm, const struct lane_style *s, double y)
+{
+    for (unsigned i = 0; s->spans && i < cells->len; i++) {
+        const struct cell *c = &g_array_index(cells, struct cell, i);
+        const struct extent e = extent_of(a, c->start_ns, c->end_ns);
+        char *names[NAMES], time[32], bytes[32];
+        if (e.w < MIN_SPAN || !cell_is_itself(c))
+            continue;
+        (comm ? name_comm : name_compute)(p, t, c, names);
+        g_autofree char *about = g_strdup(format_duration(c->end_ns - c->start_ns, time));
+        if (comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets) {
+            g_free(names[0]);
+            names[0] = say(p->lang, "timeline.bucket-name", "n", count(c->first + p->look->count_from), NULL);
+            g_free(about);
+            about = g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), time);
+        }
+        pen_span(p, e.x, y, e.w, s->lane, names[0], row->rank, about);
+        free_names(names);
+    }
 }
 
 void lanes_paint(const struct pen *p, const struct axis *a, const struct tables *t, const struct row *row,
@@ -267,16 +414,17 @@ void lanes_paint(const struct pen *p, const struct axis *a, const struct tables 
     const struct extent track = {a->x0, axis_x(a, row->end_ns) - a->x0};
     const double comm_y = lanes_comm_y(s, y);
 
-    pen_box(p, track.x, y, track.w, s->lane, palette_color(ROLE_LANE));
-    paint_cells(p, a, row->copies, s, y);
-    paint_cells(p, a, row->compute, s, y);
+    pen_box(p, track.x, y, track.w, s->lane, pen_shade(p, ROLE_LANE));
+    paint_cells(p, a, t, row->copies, s, y);
+    paint_cells(p, a, t, row->compute, s, y);
+    paint_intervals(p, a, &row->critical, y, CRITICAL, pen_shade(p, ROLE_INK), false);
     if (s->comm) {
-        pen_box(p, track.x, comm_y, track.w, s->lane, palette_color(ROLE_LANE));
-        paint_comm(p, a, row, s, comm_y);
+        pen_box(p, track.x, comm_y, track.w, s->lane, pen_shade(p, ROLE_LANE));
+        paint_comm(p, a, t, row, s, comm_y);
     }
     if (s->comm && s->marks && row->backward_end_ns) {
         const double x = axis_x(a, row->backward_end_ns);
-        pen_line(p, x, y, x, comm_y + s->lane, palette_color(ROLE_INK), 1.5, true);
+        pen_line(p, x, y, x, comm_y + s->lane, pen_color(p, ROLE_INK), 1.5, true);
     }
     /* Labels last: where one lies on the line, its ground covers the line. */
     label_runs(p, a, t, row->compute, s, y);
@@ -284,10 +432,19 @@ void lanes_paint(const struct pen *p, const struct axis *a, const struct tables 
         paint_marks(p, a, row->marks, s, y + s->lane);
     for (unsigned i = 0; s->comm && i < row->comm->len; i++)
         label_comm(p, a, t, row, &g_array_index(row->comm, struct cell, i), s, comm_y);
+    add_spans(p, a, t, row, row->copies, false, s, y);
+    add_spans(p, a, t, row, row->compute, false, s, y);
+    if (s->comm)
+        add_spans(p, a, t, row, row->comm, true, s, comm_y);
 }
 
+/* --- legend */
+
+#define READY ROLES
+#define CRITICAL_PATH (ROLES + 1)
+
 /* What is thinner than a unit cannot be told by its colour anyway. */
-uint32_t legend_of(const struct step_rows *rows, double ns_per_unit, bool marks)
+static uint32_t seen(const struct step_rows *rows, double ns_per_unit, bool marks)
 {
     uint32_t set = 0;
 
@@ -297,69 +454,68 @@ uint32_t legend_of(const struct step_rows *rows, double ns_per_unit, bool marks)
         for (unsigned k = 0; k < G_N_ELEMENTS(cells); k++)
             for (unsigned i = 0; i < cells[k]->len; i++) {
                 const struct cell *c = &g_array_index(cells[k], struct cell, i);
-                const bool seen = c->role == ROLE_COMM || (double)(c->end_ns - c->start_ns) >= ns_per_unit;
-                set |= seen ? 1u << c->role : 0;
+                const bool wide = c->role == ROLE_COMM || (double)(c->end_ns - c->start_ns) >= ns_per_unit;
+                set |= wide ? 1u << c->role : 0;
             }
         set |= row->waits.n ? 1u << ROLE_WAIT : 0;
         set |= row->exposed.n ? 1u << ROLE_EXPOSED : 0;
-        set |= marks && row->marks->len ? 1u << LEGEND_READY : 0;
+        set |= marks && row->marks->len ? 1u << READY : 0;
     }
     return set;
 }
 
 static const struct {
     unsigned role;
-    const char *text;
-} entries[] = {
-    {ROLE_INPUT, "input"},
-    {ROLE_FORWARD, "F forward"},
-    {ROLE_LOSS, "loss"},
-    {ROLE_BACKWARD, "B backward"},
-    {ROLE_INPUT_GRADIENT, "I input gradient"},
-    {ROLE_WEIGHT_GRADIENT, "W weight gradient"},
-    {ROLE_RECOMPUTE, "R forward again"},
-    {ROLE_PACK, "pack, unpack"},
-    {LEGEND_READY, "bucket ready"},
-    {ROLE_COMM, "communication"},
-    {ROLE_WAIT, "waits for peers"},
-    {ROLE_EXPOSED, "exposed communication"},
-    {ROLE_OPTIMIZER, "optimizer step"},
-    {ROLE_UPDATE, "optimizer"},
+    const char *key;
+} known[] = {
+    {ROLE_INPUT, "legend.input"},
+    {ROLE_FORWARD, "legend.forward"},
+    {ROLE_LOSS, "legend.loss"},
+    {ROLE_BACKWARD, "legend.backward"},
+    {ROLE_INPUT_GRADIENT, "legend.input-gradient"},
+    {ROLE_WEIGHT_GRADIENT, "legend.weight-gradient"},
+    {ROLE_RECOMPUTE, "legend.recompute"},
+    {ROLE_PACK, "legend.pack"},
+    {READY, "legend.ready"},
+    {ROLE_COMM, "legend.comm"},
+    {ROLE_WAIT, "legend.wait"},
+    {ROLE_EXPOSED, "legend.exposed"},
+    {ROLE_OPTIMIZER, "legend.optimizer"},
+    {ROLE_UPDATE, "legend.update"},
+    {CRITICAL_PATH, "legend.critical"},
 };
 
-static void paint_swatch(const struct pen *p, unsigned role, double x, double y, double size)
+static struct legend_entry entry_of(const struct pen *p, unsigned i)
 {
-    if (role == LEGEND_READY) {
-        pen_mark(p, x + size / 2, y + size / 4, size / 2, palette_color(ROLE_INK));
-        return;
-    }
-    pen_box(p, x, y, size, size, palette_color(role == ROLE_EXPOSED ? ROLE_COMM : role));
-    if (role == ROLE_EXPOSED)
-        pen_hatch(p, x, y, size, size, palette_color(ROLE_EXPOSED));
+    const unsigned role = known[i].role;
+    const bool ink = role >= READY;
+    const double strength = p->look->color_by == COLOR_BY_KIND || ink ? 1 : OTHERS;
+    const struct shade shade = pen_shade(p, ink ? ROLE_INK : role == ROLE_EXPOSED ? ROLE_COMM : (enum role)role);
+
+    return (struct legend_entry){.text = word(p->lang, known[i].key),
+                                 .shade = palette_tint(p->palette, shade, strength),
+                                 .mark = role == READY,
+                                 .exposed = role == ROLE_EXPOSED};
 }
 
-unsigned legend_paint(const struct pen *p, uint32_t set, double x, double y, double width, double line,
-                      bool paint)
+unsigned lanes_legend(const struct pen *p, const struct step_rows *rows, const struct tables *t, double ns_per_unit,
+                      bool marks, GPtrArray *texts, struct legend_entry entries[static LANES_LEGEND_MAX])
 {
-    const double size = label_font.size, air = 6, apart = 20;
-    unsigned lines = 1;
-    double at = 0;
+    const uint32_t set = seen(rows, ns_per_unit, marks) | (p->look->critical ? 1u << CRITICAL_PATH : 0);
+    uint32_t numbers = 0;
+    unsigned n = 0;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(entries); i++) {
-        if (!(set & 1u << entries[i].role))
-            continue;
-        const double w = size + air + pen_width(p, &label_font, entries[i].text);
-        if (at > 0 && at + w > width) {
-            lines++;
-            at = 0;
-        }
-        const double top = y + (lines - 1) * line;
-        if (paint) {
-            paint_swatch(p, entries[i].role, x + at, top + (line - size) / 2, size);
-            pen_text(p, x + at + size + air, top + line / 2, &label_font, ALIGN_LEFT, palette_color(ROLE_INK),
-                     entries[i].text);
-        }
-        at += w + apart;
+    for (uint32_t r = 0; r < rows->n; r++) {
+        const GArray *cells[] = {rows->rows[r].compute, rows->rows[r].comm};
+        for (unsigned k = 0; k < G_N_ELEMENTS(cells); k++)
+            for (unsigned i = 0; i < cells[k]->len; i++) {
+                const uint32_t number = number_of(p, t, &g_array_index(cells[k], struct cell, i));
+                numbers = number == OP_NONE ? numbers : MAX(numbers, number + 1);
+            }
     }
-    return lines;
+    n = blocks_legend(p, numbers, texts, entries);
+    for (unsigned i = 0; i < G_N_ELEMENTS(known); i++)
+        if (set & 1u << known[i].role)
+            entries[n++] = entry_of(p, i);
+    return n;
 }

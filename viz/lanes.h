@@ -3,6 +3,7 @@
 #define VIZ_LANES_H
 
 #include "plan/op.h"
+#include "viz/frame.h"
 #include "viz/pen.h"
 #include "viz/rows.h"
 
@@ -10,6 +11,7 @@ struct lane_style {
     double lane, strip; /* height of a lane, and of what lies between the two: ready marks */
     double strength;    /* of the colours, palette_tint */
     bool comm, marks;   /* whether there is a comm lane, and ready marks above it */
+    bool spans;         /* cells say what they are when pointed at */
 };
 
 double lanes_height(const struct lane_style *);
@@ -17,14 +19,9 @@ double lanes_comm_y(const struct lane_style *, double y); /* top of the comm lan
 void lanes_paint(const struct pen *, const struct axis *, const struct tables *, const struct row *,
                  const struct lane_style *, double y);
 
-/* A set of enum role, and of what has no colour of its own. */
-#define LEGEND_READY ROLES
-#define LEGEND_ALL   UINT32_MAX
-uint32_t legend_of(const struct step_rows *, double ns_per_unit,
-                   bool marks); /* what the simplified rows show */
-/* Paints the entries of the set from left to right, in lines of that height; returns how many lines that
- * took. Without `paint` it only counts. */
-unsigned legend_paint(const struct pen *, uint32_t set, double x, double y, double width, double line,
-                      bool paint);
+/* Entries of the legend for what the simplified rows show; their texts live as long as the language, or as `texts`. */
+#define LANES_LEGEND_MAX 28
+unsigned lanes_legend(const struct pen *, const struct step_rows *, const struct tables *, double ns_per_unit,
+                      bool marks, GPtrArray *texts, struct legend_entry entries[static LANES_LEGEND_MAX]);
 
 #endif

@@ -27,7 +27,7 @@ static void write_number(double value, unsigned decimals, char text[static 32])
 
 double axis_x(const struct axis *a, int64_t ns)
 {
-    double part = (double)ns / (double)a->span_ns;
+    double part = (double)(ns - a->from_ns) / (double)a->span_ns;
 
     return a->x0 + (a->x1 - a->x0) * CLAMP(part, 0, 1);
 }

@@ -8,9 +8,9 @@
 
 #include <glib.h>
 
-/* Time from 0 to span_ns, above 0, lies on [x0, x1]. */
+/* Time from from_ns, for span_ns, above 0, lies on [x0, x1]. */
 struct axis {
-    int64_t span_ns;
+    int64_t from_ns, span_ns;
     double x0, x1;
 };
 

@@ -7,7 +7,7 @@
 #include "viz/layout.h"
 
 #define MARK  8.0
-#define STRIP 17.0 /* what found no room on a bar, below it */
+#define STRIP 20.0 /* what found no room on a bar, below it */
 
 /* Consecutive ranks that have the same. */
 struct row {
@@ -28,13 +28,13 @@ struct scene {
 };
 
 /* Lighter the second time. */
-static uint32_t category_color(uint32_t i)
+static struct shade category_shade(const struct pen *p, uint32_t i)
 {
     static const enum role roles[] = {ROLE_FORWARD,   ROLE_BACKWARD, ROLE_COMM,  ROLE_LOSS,
                                       ROLE_OPTIMIZER, ROLE_PACK,     ROLE_INPUT, ROLE_MUTED};
-    const uint32_t color = palette_color(roles[i % G_N_ELEMENTS(roles)]);
+    const struct shade shade = pen_shade(p, roles[i % G_N_ELEMENTS(roles)]);
 
-    return i / G_N_ELEMENTS(roles) % 2 ? palette_tint(color, 0.5) : color;
+    return i / G_N_ELEMENTS(roles) % 2 ? palette_tint(p->palette, shade, 0.5) : shade;
 }
 
 static const uint64_t *bytes_of(const struct digest *d, uint32_t rank)
@@ -73,18 +73,27 @@ static const char *bytes_text(double bytes, char text[static 32])
     return format_bytes(bytes >= 0x1p64 ? UINT64_MAX : (uint64_t)bytes, text);
 }
 
-static void name_rows(struct scene *s)
+static char *category_name(const struct pen *p, const struct digest *d, uint32_t i)
+{
+    return pen_one_line(word_or(p->lang, "memory", d->memory_names[i]));
+}
+
+static void name_rows(struct scene *s, const struct pen *p)
 {
     char peak[32], measured[32];
 
     for (uint32_t i = 0; i < s->n; i++) {
         struct row *r = &s->rows[i];
         bytes_text(r->peak, peak);
-        r->name = r->first == r->last ? g_strdup_printf("rank %u", r->first)
-                                      : g_strdup_printf("ranks %u–%u", r->first, r->last);
-        r->beside = r->measured < 0
-                        ? g_strdup(peak)
-                        : g_strdup_printf("%s, measured %s", peak, bytes_text(r->measured, measured));
+        const uint32_t from = p->look->count_from;
+        g_autofree char *name = pen_rank_name(p, word(p->lang, "memory-figure.rank-names"));
+        r->name = r->first == r->last
+                      ? pen_rank(p, r->first)
+                      : say(p->lang, "memory-figure.ranks", "name", name,
+                            "first", count(r->first + from), "last", count(r->last + from), NULL);
+        r->beside = r->measured < 0 ? g_strdup(peak)
+                                    : say(p->lang, "memory-figure.beside", "peak", peak, "measured",
+                                          bytes_text(r->measured, measured), NULL);
     }
 }
 
@@ -97,7 +106,7 @@ static void place_columns(struct scene *s)
 
     s->unit = unit_of_bytes(s->most);
     for (uint32_t i = 0; i < s->n; i++)
-        gutter = MAX(gutter, pen_width(pen, &frame_strong_font, s->rows[i].name));
+        gutter = MAX(gutter, pen_width(pen, &pen->strong, s->rows[i].name));
     s->scale =
         (struct scale){0, s->most / s->unit.size, s->frame.x0 + gutter + 2 * FRAME_AIR, s->frame.x1, false};
     for (uint32_t i = 0; i < s->n; i++)
@@ -116,35 +125,39 @@ static void paint_bar(const struct scene *s, const struct row *r, double y, GStr
         char whole[32], number[32];
         const double x0 = scale_at(&s->scale, at / s->unit.size);
         at += (double)bytes[i];
-        g_autofree char *name = pen_one_line(s->digest->memory_names[i]);
+        g_autofree char *name = category_name(&s->frame.pen, s->digest, i);
         g_autofree char *named = g_strdup_printf("%s %s", name, format_bytes(bytes[i], whole));
         g_strlcpy(number, whole, sizeof number);
         number[strcspn(number, " ")] = '\0';
         const char *const texts[] = {named, whole, number};
-        if (!frame_bar(&s->frame, x0, scale_at(&s->scale, at / s->unit.size), y, s->place.bar,
-                       category_color(i), false, bytes[i] ? 3 : 0, texts))
+        const double x1 = scale_at(&s->scale, at / s->unit.size);
+        if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, category_shade(&s->frame.pen, i), false, bytes[i] ? 3 : 0,
+                       texts))
             g_string_append_printf(missing, "%s%s", missing->len ? ", " : "", named);
+        if (bytes[i])
+            pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, name, r->first, whole);
     }
 }
 
 static void paint_row(const struct scene *s, const struct row *r, double y)
 {
     const struct frame *f = &s->frame;
+    const struct font strong = pen_capped(&f->pen.strong, s->place.bar);
     const double end = scale_at(&s->scale, r->peak / s->unit.size);
-    g_autofree char *beside = pen_ellipsize(&f->pen, &frame_strong_font, r->beside, f->x1 - end - FRAME_AIR);
+    g_autofree char *beside = pen_ellipsize(&f->pen, &strong, r->beside, f->x1 - end - FRAME_AIR);
 
     g_autoptr(GString) missing = g_string_new(NULL);
 
-    frame_text(f, f->x0, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
+    frame_text(f, f->x0, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, r->name);
     paint_bar(s, r, y, missing);
     g_autofree char *rest =
-        pen_ellipsize(&f->pen, &frame_text_font, missing->str, f->x1 - s->scale.at0 - FRAME_AIR);
-    frame_text(f, s->scale.at0 + FRAME_AIR, y + s->place.bar + STRIP / 2 + 1, &frame_text_font, ALIGN_LEFT,
+        pen_ellipsize(&f->pen, &f->pen.small, missing->str, f->x1 - s->scale.at0 - FRAME_AIR);
+    frame_text(f, s->scale.at0 + FRAME_AIR, y + s->place.bar + STRIP / 2 + 1, &f->pen.small, ALIGN_LEFT,
                ROLE_MUTED, rest);
-    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, beside);
+    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, beside);
     if (r->measured >= 0)
         pen_mark(&f->pen, scale_at(&s->scale, r->measured / s->unit.size), y - MARK, MARK,
-                 palette_color(ROLE_INK));
+                 pen_color(&f->pen, ROLE_INK));
 }
 
 static void paint_rows(const struct scene *s)
@@ -156,9 +169,10 @@ static void paint_rows(const struct scene *s)
         paint_row(s, &s->rows[i], y + MARK);
     if (s->place.shown < s->n) {
         const struct row *last = &s->rows[s->place.shown - 1];
-        g_autofree char *text =
-            g_strdup_printf("ranks 0–%u of %u shown; use a higher canvas", last->last, s->digest->n_ranks);
-        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
+        g_autofree char *text = say(f->pen.lang, "memory-figure.hidden-ranks", "first", count(f->pen.look->count_from),
+                                    "last", count(last->last + f->pen.look->count_from), "n", count(s->digest->n_ranks),
+                                    NULL);
+        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &f->pen.small, ALIGN_LEFT, ROLE_MUTED, text);
     }
 }
 
@@ -180,12 +194,14 @@ static void paint_legend(struct scene *s)
     for (uint32_t i = 0; i < d->n_memory; i++) {
         if (!anybody_has(d, i))
             continue;
-        g_ptr_array_add(names, pen_one_line(d->memory_names[i]));
-        entries[n++] =
-            (struct legend_entry){g_ptr_array_index(names, names->len - 1), category_color(i), false};
+        g_ptr_array_add(names, category_name(&s->frame.pen, d, i));
+        entries[n++] = (struct legend_entry){.text = g_ptr_array_index(names, names->len - 1),
+                                             .shade = category_shade(&s->frame.pen, i)};
     }
     if (d->memory_measured)
-        entries[n++] = (struct legend_entry){"measured", palette_color(ROLE_INK), .mark = true};
+        entries[n++] = (struct legend_entry){.text = word(s->frame.pen.lang, "figure.measured"),
+                                             .shade = pen_shade(&s->frame.pen, ROLE_INK),
+                                             .mark = true};
     frame_legend(&s->frame, n, entries);
 }
 
@@ -201,49 +217,43 @@ static bool drawable(const struct figure_input *in, GError **error)
     return !why;
 }
 
-static void message(const struct scene *s, char text[static 96])
+static char *message(const struct scene *s, const struct language *l)
 {
+    const char *key = "memory-figure.headline";
     char number[32];
 
-    g_snprintf(text, 96, "up to %s a rank at the peak", bytes_text(s->most, number));
     for (uint32_t i = 0; i < s->n; i++)
         if (s->rows[i].measured >= 0)
-            g_snprintf(text, 96, "up to %s a rank, planned or measured", number);
+            key = "memory-figure.headline-measured";
+    return say(l, key, "size", bytes_text(s->most, number), NULL);
 }
 
-static bool paint(struct scene *s, const struct figure_options *o, GError **error)
+static bool paint(struct scene *s, GError **error)
 {
     paint_legend(s);
     s->place = (struct frame_rows){.n = s->n, .around = MARK + STRIP};
-    if (!frame_divide(&s->frame, &s->place)) {
-        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                    "figure memory: %.0f x %.0f px leave no room for a bar; use a higher canvas", o->width,
-                    o->height);
-        return false;
-    }
+    if (!frame_divide(&s->frame, &s->place))
+        return frame_no_room(&s->frame.pen, "memory", "a bar", error);
     place_columns(s);
     frame_axis(&s->frame, &s->scale, s->unit.name, s->place.top, s->place.axis);
     paint_rows(s);
     return true;
 }
 
-static bool draw_memory(const struct figure_input *in, const struct figure_options *o,
-                        const struct draw_ops *ops, struct draw *draw, GError **error)
+static bool draw_memory(const struct figure_input *in, const struct pen *pen, GError **error)
 {
     struct scene s = {.digest = in->digest};
-    char what[96];
 
     if (!drawable(in, error))
         return false;
     collect(&s);
     bool ok = s.most > 0;
     if (ok) {
-        message(&s, what);
-        name_rows(&s);
-        g_autofree char *title = frame_headline(in->digest, what),
-                        *origin = frame_origin(in->digest, o->caption);
-        s.frame = frame_begin(ops, draw, o, title, what, origin);
-        ok = paint(&s, o, error);
+        g_autofree char *what = message(&s, pen->lang), *title = frame_headline(pen, in->digest, what),
+                        *origin = frame_origin(pen, in->digest);
+        name_rows(&s, pen);
+        s.frame = frame_begin(pen, title, what, origin);
+        ok = paint(&s, error);
     } else {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                     "figure memory has nothing to draw: no rank of the report has a byte");

@@ -1,26 +1,67 @@
 #include "viz/pen.h"
 
+#include <string.h>
+
+#include "viz/figure.h"
+#include "viz/notes.h"
+
 #define MIN_PX   0.5
 #define ELLIPSIS "…"
 #define MIDDLE   0.36 /* of an em, from the baseline up to the middle of capitals */
+#define ROW_PART   0.8  /* of a row, a text beside it */
+#define LEAST_TEXT 13.0
+#define MAX_RANK   130.0 /* width of what ranks are called */
+#define OUTLINE  0.8  /* width, of what is hatched */
+/* A canvas of that many units has room for letters that the last row can read. */
+#define ROOMY_WIDTH  1000.0
+#define ROOMY_HEIGHT 600.0
 
-struct pen pen_make(const struct draw_ops *ops, struct draw *draw, double width_px, double height_px)
+struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct figure_options *o, struct notes *notes)
 {
-    double px = MAX(MIN_PX, MIN(width_px / 1280, height_px / 720));
+    const double scale = o->font_scale > 0 ? o->font_scale : 1;
+    const double px = ops->cells ? 1 : MAX(MIN_PX, MIN(o->width / 1280, o->height / 720) * scale);
+    struct pen p = {.ops = ops,
+                    .draw = draw,
+                    .px = px,
+                    .width = o->width / px,
+                    .height = o->height / px,
+                    .look = o,
+                    .palette = o->palette ? o->palette : palettes[0],
+                    .lang = o->lang ? o->lang : language_standard(),
+                    .notes = notes};
+    const bool roomy = p.width >= ROOMY_WIDTH && p.height >= ROOMY_HEIGHT && !ops->cells;
 
-    return (struct pen){ops, draw, px, width_px / px, height_px / px};
+    p.title = (struct font){roomy ? 28 : 24, WEIGHT_BOLD};
+    p.strong = (struct font){roomy ? 20 : 14, WEIGHT_BOLD};
+    p.text = (struct font){roomy ? 17 : 13, WEIGHT_NORMAL};
+    p.small = (struct font){roomy ? 14 : 13, WEIGHT_NORMAL};
+    return p;
 }
 
-void pen_box(const struct pen *p, double x, double y, double w, double h, uint32_t color)
+uint32_t pen_color(const struct pen *p, enum role role)
 {
-    struct fill fill = {.color = (int32_t)color, .stroke = -1};
+    return palette_color(p->palette, role);
+}
+
+struct shade pen_shade(const struct pen *p, enum role role)
+{
+    return palette_shade(p->palette, role);
+}
+
+void pen_box(const struct pen *p, double x, double y, double w, double h, struct shade shade)
+{
+    struct fill fill = {.color = (int32_t)shade.color,
+                        .stroke = shade.hatch == HATCH_NONE ? -1 : (int32_t)shade.ink,
+                        .stroke_width = OUTLINE * p->px,
+                        .hatch = shade.hatch,
+                        .ink = shade.ink};
 
     p->ops->rect(p->draw, x * p->px, y * p->px, w * p->px, h * p->px, &fill);
 }
 
-void pen_hatch(const struct pen *p, double x, double y, double w, double h, uint32_t ink)
+void pen_hatch(const struct pen *p, double x, double y, double w, double h, struct shade shade)
 {
-    struct fill fill = {.color = -1, .stroke = -1, .hatch = HATCH_DIAGONAL, .ink = ink};
+    struct fill fill = {.color = -1, .stroke = -1, .hatch = shade.hatch, .ink = shade.ink};
 
     p->ops->rect(p->draw, x * p->px, y * p->px, w * p->px, h * p->px, &fill);
 }
@@ -53,6 +94,11 @@ static struct font scaled(const struct pen *p, const struct font *font)
     return (struct font){font->size * p->px, font->weight};
 }
 
+struct font pen_capped(const struct font *font, double height)
+{
+    return (struct font){MIN(font->size, MAX(height * ROW_PART, LEAST_TEXT)), font->weight};
+}
+
 double pen_width(const struct pen *p, const struct font *font, const char *text)
 {
     struct font f = scaled(p, font);
@@ -65,7 +111,23 @@ void pen_text(const struct pen *p, double x, double y, const struct font *font, 
 {
     struct font f = scaled(p, font);
 
+    if (!*text)
+        return;
+    if (p->notes) {
+        const double w = pen_width(p, font, text), left = align == ALIGN_LEFT ? x : x - w * (align == ALIGN_CENTER ? 0.5 : 1);
+        notes_avoid(p->notes, left, y - font->size * 0.6, left + w, y + font->size * 0.6);
+    }
     p->ops->text(p->draw, x * p->px, (y + MIDDLE * font->size) * p->px, &f, align, color, text);
+}
+
+void pen_label(const struct pen *p, double x, double y, double height, const struct font *font, struct shade shade,
+               bool chip, const char *text)
+{
+    if (chip || shade.hatch != HATCH_NONE) {
+        const double w = pen_width(p, font, text) + 4, h = MIN(font->size * 1.3, height);
+        pen_box(p, x - w / 2, y - h / 2, w, h, (struct shade){shade.color, HATCH_NONE, 0});
+    }
+    pen_text(p, x, y, font, ALIGN_CENTER, palette_text_on(shade.color), text);
 }
 
 const char *pen_fit(const struct pen *p, const struct font *font, unsigned n, const char *const *texts,
@@ -134,4 +196,44 @@ char **pen_wrap(const struct pen *p, const struct font *font, const char *text, 
         g_ptr_array_add(lines, pen_ellipsize(p, font, line->str, width));
     g_ptr_array_add(lines, NULL);
     return (char **)g_ptr_array_free(lines, FALSE);
+}
+
+void pen_group_rank(const struct pen *p, uint32_t rank)
+{
+    char id[32];
+
+    g_snprintf(id, sizeof id, "rank-%u", rank + p->look->count_from);
+    if (p->ops->group)
+        p->ops->group(p->draw, id);
+}
+
+void pen_group_end(const struct pen *p)
+{
+    if (p->ops->group)
+        p->ops->group(p->draw, NULL);
+}
+
+void pen_span(const struct pen *p, double x, double y, double w, double h, const char *tag, uint32_t rank,
+              const char *about)
+{
+    g_autofree char *place = rank == OP_NONE ? g_strdup("") : pen_rank(p, rank);
+
+    if (p->notes)
+        notes_add_span(p->notes, x, y, w, h, tag, place);
+    if (!p->ops->span)
+        return;
+    g_autofree char *whole = g_strconcat(tag, about && *about ? " · " : "", about, NULL), *text = pen_one_line(whole);
+    p->ops->span(p->draw, x * p->px, y * p->px, w * p->px, h * p->px, text);
+}
+
+char *pen_rank_name(const struct pen *p, const char *standard)
+{
+    return pen_ellipsize(p, &p->strong, p->look->rank_name ? p->look->rank_name : standard, MAX_RANK);
+}
+
+char *pen_rank(const struct pen *p, uint32_t rank)
+{
+    g_autofree char *name = pen_rank_name(p, word(p->lang, "figure.rank-name"));
+
+    return say(p->lang, "figure.rank", "name", name, "n", count((uint64_t)rank + p->look->count_from), NULL);
 }

@@ -26,6 +26,7 @@ struct row {
     GArray *marks;            /* struct ready_mark, in order of start */
     int64_t backward_end_ns;  /* 0: the rank has no backward */
     int64_t comm_end_ns, end_ns;
+    struct intervals critical, critical_comm; /* viz/critical.h fills them */
 };
 
 struct step_rows {
@@ -39,6 +40,8 @@ bool rows_communicate(const struct trace *, uint32_t step);       /* any rank, i
 /* Step `step` of the trace for these ranks.  False: no op of it takes time. */
 bool rows_collect(struct step_rows *, const struct trace *, uint32_t step, uint32_t n_ranks,
                   const uint32_t *ranks);
+/* Leaves what lies in [from_ns, to_ns), cut to it. */
+void rows_clip(struct step_rows *, int64_t from_ns, int64_t to_ns);
 /* Joins and drops what is under half a unit of x. */
 void rows_simplify(struct step_rows *, double ns_per_unit);
 void rows_release(struct step_rows *);

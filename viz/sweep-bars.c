@@ -31,10 +31,12 @@ static void collect(struct scene *s, const struct series *series)
         g_autofree char *values = g_strjoinv(", ", p->values);
         g_autofree char *why = p->why_not ? pen_one_line(p->why_not) : NULL;
         r->point = p;
-        r->name = pen_ellipsize(pen, &frame_strong_font, values, MAX_NAME);
+        r->name = pen_ellipsize(pen, &pen->strong, values, MAX_NAME);
         r->beside = why ? g_steal_pointer(&why)
-                        : g_strconcat(format_duration(p->step_ns, number), p->measured ? ", measured" : "",
-                                      i == series->best ? ", best" : "", NULL);
+                        : g_strconcat(format_duration(p->step_ns, number), p->measured ? ", " : "",
+                                      p->measured ? word(pen->lang, "figure.measured") : "",
+                                      i == series->best ? ", " : "",
+                                      i == series->best ? word(pen->lang, "sweep.best-word") : "", NULL);
         if (!p->why_not)
             s->most = MAX(s->most, (double)p->step_ns);
     }
@@ -53,7 +55,7 @@ static void place_columns(struct scene *s)
     s->most = MAX(s->most, 1);
     s->unit = unit_of_time(s->most);
     for (uint32_t i = 0; i < s->place.shown; i++)
-        gutter = MAX(gutter, pen_width(&f->pen, &frame_strong_font, s->rows[i].name));
+        gutter = MAX(gutter, pen_width(&f->pen, &f->pen.strong, s->rows[i].name));
     s->scale =
         (struct scale){0, s->most / s->unit.size, f->x0 + MAX(gutter, 30) + 2 * FRAME_AIR, f->x1, false};
     for (uint32_t i = 0; i < s->place.shown; i++)
@@ -64,19 +66,22 @@ static void place_columns(struct scene *s)
 static void paint_row(const struct scene *s, const struct row *r, double y)
 {
     const struct frame *f = s->frame;
+    const struct font strong = pen_capped(&f->pen.strong, s->place.bar);
     const struct series_point *p = r->point;
     const double step = length_of(r), exposed = p->why_not ? 0 : CLAMP((double)p->exposed_ns, 0, step);
     const double hidden_x = scale_at(&s->scale, (step - exposed) / s->unit.size),
                  end = scale_at(&s->scale, step / s->unit.size);
     char number[32];
     const char *const texts[] = {format_duration((int64_t)exposed, number)};
-    g_autofree char *beside = pen_ellipsize(&f->pen, &frame_strong_font, r->beside, f->x1 - end - FRAME_AIR);
+    g_autofree char *beside = pen_ellipsize(&f->pen, &strong, r->beside, f->x1 - end - FRAME_AIR);
 
-    frame_text(f, f->x0, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT, ROLE_INK, r->name);
-    frame_bar(f, s->scale.at0, hidden_x, y, s->place.bar, palette_color(ROLE_FORWARD), false, 0, NULL);
-    frame_bar(f, hidden_x, end, y, s->place.bar, palette_color(ROLE_COMM), true, exposed > 0, texts);
-    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &frame_strong_font, ALIGN_LEFT,
+    frame_text(f, f->x0, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, r->name);
+    frame_bar(f, s->scale.at0, hidden_x, y, s->place.bar, pen_shade(&f->pen, ROLE_FORWARD), false, 0, NULL);
+    frame_bar(f, hidden_x, end, y, s->place.bar, pen_shade(&f->pen, ROLE_COMM), true, exposed > 0, texts);
+    frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &strong, ALIGN_LEFT,
                p->why_not ? ROLE_MUTED : ROLE_INK, beside);
+    if (!p->why_not)
+        pen_span(&f->pen, s->scale.at0, y, end - s->scale.at0, s->place.bar, r->name, OP_NONE, r->beside);
 }
 
 static void paint(const struct scene *s)
@@ -89,15 +94,16 @@ static void paint(const struct scene *s)
         paint_row(s, &s->rows[i], y);
     if (s->place.shown < s->n) {
         g_autofree char *text =
-            g_strdup_printf("%u of %u points shown; use a higher canvas", s->place.shown, s->n);
-        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, text);
+            say(f->pen.lang, "sweep.hidden-points", "shown", count(s->place.shown), "n", count(s->n), NULL);
+        frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &f->pen.small, ALIGN_LEFT, ROLE_MUTED, text);
     }
 }
 
 bool sweep_bars(struct frame *f, const struct series *series, GError **error)
 {
-    const struct legend_entry entries[] = {{"step", palette_color(ROLE_FORWARD), false},
-                                           {"of it, exposed communication", palette_color(ROLE_COMM), true}};
+    const struct legend_entry entries[] = {
+        {.text = word(f->pen.lang, "sweep.step"), .shade = pen_shade(&f->pen, ROLE_FORWARD)},
+        {.text = word(f->pen.lang, "sweep.exposed"), .shade = pen_shade(&f->pen, ROLE_COMM), .exposed = true}};
     struct scene s = {.frame = f};
 
     frame_legend(f, G_N_ELEMENTS(entries), entries);
@@ -108,8 +114,7 @@ bool sweep_bars(struct frame *f, const struct series *series, GError **error)
         place_columns(&s);
         paint(&s);
     } else {
-        g_set_error_literal(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                            "figure sweep: the canvas leaves no room for a bar; use a higher one");
+        frame_no_room(&f->pen, "sweep", "a bar", error);
     }
     for (uint32_t i = 0; i < s.n; i++) {
         g_free(s.rows[i].name);

@@ -3,33 +3,26 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "viz/curves.h"
 #include "viz/frame.h"
 #include "viz/layout.h"
 #include "viz/sweep-bars.h"
+#include "viz/words.h"
 
-#define TITLE_LINE 20.0 /* what the axis upwards counts */
-#define BEST_LINE  24.0
-#define TICK_LINE  24.0
-#define NAME_LINE  20.0 /* the option below its values */
-#define NAME_APART 17.0 /* of names at the ends of curves */
+#define TITLE_LINE 24.0 /* what the axis upwards counts */
+#define BEST_LINE  36.0
+#define TICK_LINE  32.0
+#define NAME_LINE  24.0 /* the option below its values */
+#define NAME_APART 21.0 /* of names at the ends of curves */
 #define MAX_NAME   180.0
 #define TICK_GAP   60.0
 #define TICK_APART 14.0 /* between values of the option */
 #define POINT      7.0
 #define MARKED     80 /* more points than that on a curve are too dense for marks */
 #define HEADROOM   1.08
-
-/* Of those that stand out on white; further curves are dashed. */
-static const enum role curve_roles[] = {ROLE_FORWARD, ROLE_BACKWARD, ROLE_OPTIMIZER, ROLE_COMM,
-                                        ROLE_LOSS,    ROLE_PACK,     ROLE_MUTED};
-#define CURVE_COLORS G_N_ELEMENTS(curve_roles)
-
-static uint32_t curve_color(uint32_t i)
-{
-    return palette_color(curve_roles[i % CURVE_COLORS]);
-}
+#define MAX_BRIEF  96 /* bytes of a short headline */
 
 /* The name of a curve, beside its last point. */
 struct label {
@@ -49,6 +42,12 @@ struct scene {
     uint32_t n_labels;
     bool alone; /* one curve: what is exposed is shown too */
 };
+
+/* Further curves than there are hues are dashed. */
+static uint32_t curve_color(const struct scene *s, uint32_t i)
+{
+    return palette_line(s->frame.pen.palette, i);
+}
 
 static const struct series_point *point_of(const struct scene *s, uint32_t curve, guint i)
 {
@@ -95,7 +94,7 @@ static double gutter_width(const struct scene *s)
     char text[32];
 
     return MAX(40,
-               pen_width(&s->frame.pen, &frame_text_font, scale_text(s->y.high, step, text)) + 2 * FRAME_AIR);
+               pen_width(&s->frame.pen, &s->frame.pen.text, scale_text(s->y.high, step, text)) + 2 * FRAME_AIR);
 }
 
 static int by_wanted(const void *a, const void *b)
@@ -135,9 +134,9 @@ static double make_labels(struct scene *s)
     for (uint32_t k = 0; k < s->curves.n && !s->alone; k++) {
         struct label *l = &s->labels[s->n_labels++];
         l->curve = k;
-        l->text = pen_ellipsize(&s->frame.pen, &frame_text_font, s->curves.curves[k].name, MAX_NAME);
+        l->text = pen_ellipsize(&s->frame.pen, &s->frame.pen.text, s->curves.curves[k].name, MAX_NAME);
         l->wanted = y_of(s, point_of(s, k, length(s, k) - 1)->step_ns);
-        wide = MAX(wide, pen_width(&s->frame.pen, &frame_text_font, l->text));
+        wide = MAX(wide, pen_width(&s->frame.pen, &s->frame.pen.text, l->text));
     }
     spread_labels(s);
     return wide;
@@ -151,31 +150,33 @@ static void paint_y_axis(const struct scene *s)
     const double step = scale_step(&s->y, TICK_GAP);
     g_autofree char *named = s->alone || s->n_labels == s->curves.n
                                  ? g_strdup("")
-                                 : g_strdup_printf("; %u of %u curves named", s->n_labels, s->curves.n);
-    g_autofree char *title = g_strdup_printf("time of a step, %s%s", s->unit.name, named);
+                                 : say(f->pen.lang, "sweep.named", "shown", count(s->n_labels), "n",
+                                       count(s->curves.n), NULL);
+    g_autofree char *axis = say(f->pen.lang, "sweep.axis", "unit", s->unit.name, NULL);
+    g_autofree char *title = g_strconcat(axis, *named ? "; " : "", named, NULL);
 
     for (unsigned i = 0; i * step <= s->y.high; i++) {
         char text[32];
         const double y = scale_at(&s->y, i * step);
-        pen_line(&f->pen, s->x.at0, y, s->x.at1, y, palette_color(ROLE_GRID), 1, false);
-        frame_text(f, s->x.at0 - FRAME_AIR, y, &frame_text_font, ALIGN_RIGHT, ROLE_MUTED,
+        pen_line(&f->pen, s->x.at0, y, s->x.at1, y, pen_color(&f->pen, ROLE_GRID), 1, false);
+        frame_text(f, s->x.at0 - FRAME_AIR, y, &f->pen.text, ALIGN_RIGHT, ROLE_MUTED,
                    scale_text(i * step, step, text));
     }
-    frame_text(f, f->x0, s->title_y, &frame_text_font, ALIGN_LEFT, ROLE_MUTED, title);
+    frame_text(f, f->x0, s->title_y, &f->pen.text, ALIGN_LEFT, ROLE_MUTED, title);
 }
 
 /* A value of the option at its place, if no value before it stands there. */
 static void paint_tick(const struct scene *s, const char *value, double x, double *clear_from)
 {
     const struct frame *f = &s->frame;
-    g_autofree char *text = pen_ellipsize(&f->pen, &frame_text_font, value, MAX_NAME);
-    const double half = pen_width(&f->pen, &frame_text_font, text) / 2,
+    g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.text, value, MAX_NAME);
+    const double half = pen_width(&f->pen, &f->pen.text, text) / 2,
                  middle = MIN(x, f->pen.width - half - 2);
 
     if (middle - half < *clear_from)
         return;
-    pen_line(&f->pen, x, s->y.at0, x, s->y.at0 + 5, palette_color(ROLE_MUTED), 1, false);
-    frame_text(f, middle, s->y.at0 + TICK_LINE / 2 + 3, &frame_text_font, ALIGN_CENTER, ROLE_MUTED, text);
+    pen_line(&f->pen, x, s->y.at0, x, s->y.at0 + 5, pen_color(&f->pen, ROLE_MUTED), 1, false);
+    frame_text(f, middle, s->y.at0 + TICK_LINE / 2 + 3, &f->pen.text, ALIGN_CENTER, ROLE_MUTED, text);
     *clear_from = middle + half + TICK_APART;
 }
 
@@ -197,24 +198,31 @@ static void paint_x_axis(const struct scene *s)
     for (uint32_t i = 0; i < s->series->n_points; i++)
         g_array_append_val(order, i);
     g_array_sort_with_data(order, by_at, c->at);
-    pen_line(&f->pen, s->x.at0, s->y.at0, s->x.at1, s->y.at0, palette_color(ROLE_MUTED), 1, false);
+    pen_line(&f->pen, s->x.at0, s->y.at0, s->x.at1, s->y.at0, pen_color(&f->pen, ROLE_MUTED), 1, false);
     for (guint i = 0; i < order->len; i++) {
         const uint32_t k = g_array_index(order, uint32_t, i);
         const double x = curves_at(c, &s->x, c->at[k]);
         if (s->series->points[k].why_not)
-            pen_mark(&f->pen, x, s->y.at0 - POINT, POINT, palette_color(ROLE_MUTED));
+            pen_mark(&f->pen, x, s->y.at0 - POINT, POINT, pen_color(&f->pen, ROLE_MUTED));
         if (x > before)
             paint_tick(s, s->series->points[k].values[c->axis], x, &clear_from);
         before = x;
     }
-    g_autofree char *title = g_strconcat(s->series->axes[c->axis],
-                                         !c->log      ? ""
-                                         : c->low > 0 ? " (logarithmic)"
-                                                      : " (logarithmic, 0 set apart)",
-                                         NULL);
-    g_autofree char *shown = pen_ellipsize(&f->pen, &frame_text_font, title, f->x1 - f->x0);
-    frame_text(f, (f->x0 + f->x1) / 2, s->y.at0 + TICK_LINE + NAME_LINE / 2, &frame_text_font, ALIGN_CENTER,
+    const char *axis = s->series->axes[c->axis];
+    g_autofree char *title =
+        !c->log ? g_strdup(axis)
+                : say(f->pen.lang, c->low > 0 ? "sweep.logarithmic" : "sweep.logarithmic-0", "option", axis, NULL);
+    g_autofree char *shown = pen_ellipsize(&f->pen, &f->pen.text, title, f->x1 - f->x0);
+    frame_text(f, (f->x0 + f->x1) / 2, s->y.at0 + TICK_LINE + NAME_LINE / 2, &f->pen.text, ALIGN_CENTER,
                ROLE_INK, shown);
+}
+
+/* A polygon has no hatch: in print it is grey. */
+static struct shade exposed_shade(const struct scene *s)
+{
+    const struct shade comm = pen_shade(&s->frame.pen, ROLE_COMM);
+
+    return (struct shade){comm.hatch == HATCH_NONE ? comm.color : pen_color(&s->frame.pen, ROLE_GRID), HATCH_NONE, 0};
 }
 
 /* Under the only curve: what of the step is exposed communication. */
@@ -231,7 +239,7 @@ static void paint_exposed(const struct scene *s)
     xy[2 * n + 2] = xy[0];
     xy[2 * n + 1] = xy[2 * n + 3] = s->y.at0;
     if (n > 1)
-        pen_polygon(&s->frame.pen, n + 2, xy, palette_color(ROLE_COMM));
+        pen_polygon(&s->frame.pen, n + 2, xy, exposed_shade(s).color);
 }
 
 /* Full where it was run, hollow where it was simulated. */
@@ -239,29 +247,36 @@ static void paint_point(const struct scene *s, double x, double y, uint32_t colo
 {
     const double half = POINT / 2, hole = half - 2;
 
-    pen_box(&s->frame.pen, x - half, y - half, POINT, POINT, color);
+    pen_box(&s->frame.pen, x - half, y - half, POINT, POINT, (struct shade){color, HATCH_NONE, 0});
     if (!measured)
-        pen_box(&s->frame.pen, x - hole, y - hole, 2 * hole, 2 * hole, palette_color(ROLE_BACKGROUND));
+        pen_box(&s->frame.pen, x - hole, y - hole, 2 * hole, 2 * hole, pen_shade(&s->frame.pen, ROLE_BACKGROUND));
 }
 
 static void paint_curve(const struct scene *s, uint32_t k)
 {
     const struct pen *p = &s->frame.pen;
-    const uint32_t color = curve_color(k);
+    const uint32_t color = curve_color(s, k);
 
     for (guint i = 0; i + 1 < length(s, k); i++)
         pen_line(p, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), x_of(s, k, i + 1),
-                 y_of(s, point_of(s, k, i + 1)->step_ns), color, 2.5, k >= CURVE_COLORS);
+                 y_of(s, point_of(s, k, i + 1)->step_ns), color, 2.5, palette_dashed(p->palette, k));
     for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++)
         paint_point(s, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), color,
                     point_of(s, k, i)->measured);
+    for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++) {
+        const struct series_point *at = point_of(s, k, i);
+        char time[32];
+        g_autofree char *place = series_place(s->series, (uint32_t)(at - s->series->points));
+        pen_span(p, x_of(s, k, i) - POINT, y_of(s, at->step_ns) - POINT, 2 * POINT, 2 * POINT, place, OP_NONE,
+                 format_duration(at->step_ns, time));
+    }
 }
 
 /* What the simulator expected of the points that were run. */
 static void paint_predicted(const struct scene *s)
 {
     const struct pen *p = &s->frame.pen;
-    const uint32_t color = palette_color(ROLE_MUTED);
+    const uint32_t color = pen_color(p, ROLE_MUTED);
 
     for (guint i = 0; i < length(s, 0) && length(s, 0) <= MARKED; i++) {
         const double x = x_of(s, 0, i), y = y_of(s, point_of(s, 0, i)->predicted_ns);
@@ -281,10 +296,10 @@ static void paint_labels(const struct scene *s)
 
     for (uint32_t i = 0; i < s->n_labels; i++) {
         const struct label *l = &s->labels[i];
-        const uint32_t color = curve_color(l->curve);
-        pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1, l->curve >= CURVE_COLORS);
-        pen_box(&s->frame.pen, x, l->y - POINT / 2, POINT, POINT, color);
-        frame_text(&s->frame, x + POINT + 4, l->y, &frame_text_font, ALIGN_LEFT, ROLE_INK, l->text);
+        const uint32_t color = curve_color(s, l->curve);
+        pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1, palette_dashed(s->frame.pen.palette, l->curve));
+        pen_box(&s->frame.pen, x, l->y - POINT / 2, POINT, POINT, (struct shade){color, HATCH_NONE, 0});
+        frame_text(&s->frame, x + POINT + 4, l->y, &s->frame.pen.text, ALIGN_LEFT, ROLE_INK, l->text);
     }
 }
 
@@ -296,18 +311,21 @@ static void paint_best(const struct scene *s)
     const double x = curves_at(&s->curves, &s->x, s->curves.at[s->series->best]), y = y_of(s, best->step_ns);
     char number[32];
     g_autofree char *values = series_place(s->series, s->series->best);
-    g_autofree char *whole = g_strdup_printf("best: %s, %s", values, format_duration(best->step_ns, number));
-    g_autofree char *text = pen_ellipsize(&f->pen, &frame_strong_font, whole, f->x1 - f->x0);
-    const double half = pen_width(&f->pen, &frame_strong_font, text) / 2;
+    g_autofree char *whole = say(f->pen.lang, "sweep.best", "place", values, "time",
+                                 format_duration(best->step_ns, number), NULL);
+    g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.strong, whole, f->x1 - f->x0);
+    const double half = pen_width(&f->pen, &f->pen.strong, text) / 2;
 
-    pen_line(&f->pen, x, s->best_y + 10, x, y - POINT, palette_color(ROLE_INK), 1.5, true);
-    pen_mark(&f->pen, x, y - POINT / 2 - 1.5 * POINT, 1.5 * POINT, palette_color(ROLE_INK));
-    frame_text(f, CLAMP(x, f->x0 + half, f->x1 - half), s->best_y, &frame_strong_font, ALIGN_CENTER, ROLE_INK,
+    pen_line(&f->pen, x, s->best_y + 0.7 * f->pen.strong.size, x, y - POINT, pen_color(&s->frame.pen, ROLE_INK), 1.5, true);
+    pen_mark(&f->pen, x, y - POINT / 2 - 1.5 * POINT, 1.5 * POINT, pen_color(&f->pen, ROLE_INK));
+    frame_text(f, CLAMP(x, f->x0 + half, f->x1 - half), s->best_y, &f->pen.strong, ALIGN_CENTER, ROLE_INK,
                text);
 }
 
 static void paint_legend(struct scene *s)
 {
+    const struct language *l = s->frame.pen.lang;
+    const struct shade muted = pen_shade(&s->frame.pen, ROLE_MUTED);
     struct legend_entry entries[5];
     bool measured = false, simulated = false, predicted = false, failed = false;
     unsigned n = 0;
@@ -320,18 +338,18 @@ static void paint_legend(struct scene *s)
         failed |= p->why_not != NULL;
     }
     if (s->alone) {
-        entries[n++] = (struct legend_entry){"step", curve_color(0), false};
-        entries[n++] = (struct legend_entry){"of it, exposed communication", palette_color(ROLE_COMM), false};
+        entries[n++] =
+            (struct legend_entry){.text = word(l, "sweep.step"), .shade = {curve_color(s, 0), HATCH_NONE, 0}};
+        entries[n++] = (struct legend_entry){.text = word(l, "sweep.exposed"), .shade = exposed_shade(s)};
         if (predicted)
-            entries[n++] = (struct legend_entry){"predicted (thin)", palette_color(ROLE_MUTED), false};
+            entries[n++] = (struct legend_entry){.text = word(l, "sweep.predicted"), .shade = muted};
     }
     if (measured && simulated)
         entries[n++] =
-            (struct legend_entry){"full points: measured, hollow: simulated", palette_color(ROLE_INK), false};
+            (struct legend_entry){.text = word(l, "sweep.full"), .shade = pen_shade(&s->frame.pen, ROLE_INK)};
     if (failed)
-        entries[n++] = (struct legend_entry){"no numbers", palette_color(ROLE_MUTED), .mark = true};
-    if (n)
-        frame_legend(&s->frame, n, entries);
+        entries[n++] = (struct legend_entry){.text = word(l, "sweep.no-numbers"), .shade = muted, .mark = true};
+    frame_legend(&s->frame, n, entries);
 }
 
 static void paint(struct scene *s)
@@ -355,21 +373,20 @@ static void paint(struct scene *s)
 
 /* --- what is said */
 
-static char *headline(const struct series *s, char brief[static 96])
+static char *headline(const struct language *l, const struct series *s, char **brief)
 {
-    char number[32];
+    char time[32];
     g_autofree char *values = series_place(s, s->best);
-    g_autofree char *best =
-        g_strdup_printf("best step %s", format_duration(s->points[s->best].step_ns, number));
-    g_autofree char *where = g_strdup_printf("%s at %s", best, values);
 
-    g_snprintf(brief, 96, "%s", strlen(where) < 96 ? where : best);
-    return g_strdup_printf("%s: %s", s->title ? s->title : "sweep", where);
+    format_duration(s->points[s->best].step_ns, time);
+    g_autofree char *where = say(l, "sweep.best-at", "time", time, "place", values, NULL);
+    *brief = strlen(where) < MAX_BRIEF ? g_strdup(where) : say(l, "sweep.best-step", "time", time, NULL);
+    return g_strdup_printf("%s: %s", s->title ? s->title : word(l, "sweep.title"), where);
 }
 
-static char *caption(const struct series *s, const char *extra)
+static char *caption(const struct language *l, const struct series *s, const char *extra)
 {
-    GString *text = g_string_new(s->title ? s->title : "a sweep");
+    GString *text = g_string_new(s->title ? s->title : word(l, "sweep.title"));
     uint32_t failed = 0, first = 0;
 
     for (uint32_t i = s->n_points; i-- > 0;)
@@ -377,14 +394,15 @@ static char *caption(const struct series *s, const char *extra)
             failed++;
             first = i;
         }
-    g_string_append_printf(text, " · %u point%s", s->n_points, s->n_points == 1 ? "" : "s");
+    g_autofree char *points = say(l, "sweep.points", "n", count(s->n_points), NULL);
+    words_append(text, points);
     if (failed) {
         g_autofree char *values = series_place(s, first);
-        g_string_append_printf(text, " · %u of them without numbers: at %s %s", failed, values,
-                               s->points[first].why_not);
+        g_autofree char *why = say(l, "sweep.failed", "n", count(failed), "place", values, "reason",
+                                   s->points[first].why_not, NULL);
+        words_append(text, why);
     }
-    if (extra && *extra)
-        g_string_append_printf(text, " · %s", extra);
+    words_append(text, extra);
     return g_string_free(text, FALSE);
 }
 
@@ -398,16 +416,15 @@ static bool drawable(const struct series *s, GError **error)
     return false;
 }
 
-static bool draw_sweep(const struct figure_input *in, const struct figure_options *o,
-                       const struct draw_ops *ops, struct draw *draw, GError **error)
+static bool draw_sweep(const struct figure_input *in, const struct pen *pen, GError **error)
 {
     struct scene s = {.series = in->series};
-    char brief[96];
 
     if (!drawable(in->series, error))
         return false;
-    g_autofree char *title = headline(in->series, brief), *origin = caption(in->series, o->caption);
-    s.frame = frame_begin(ops, draw, o, title, brief, origin);
+    g_autofree char *brief = NULL, *title = headline(pen->lang, in->series, &brief),
+                    *origin = caption(pen->lang, in->series, pen->look->caption);
+    s.frame = frame_begin(pen, title, brief, origin);
     if (!curves_make(&s.curves, in->series))
         return sweep_bars(&s.frame, in->series, error);
     s.alone = s.curves.n == 1;

@@ -13,47 +13,83 @@ static bool is(const char *name, const char *overlap)
     return name && g_str_equal(name, overlap);
 }
 
-static void message(const struct figure_input *in, char text[static 96])
+const char *words_percent(double percent, char text[static 32])
+{
+    return g_ascii_formatd(text, 32, "%.1f", percent);
+}
+
+static char *message(const struct language *l, const struct figure_input *in)
 {
     const struct analysis *a = in->analysis;
     const struct partition *p = &a->partition[(size_t)a->median_step * a->n_ranks + a->slowest_rank];
     const double percent = p->comm_ns > 0 ? 100.0 * (double)p->hidden_comm_ns / (double)p->comm_ns : 0;
     const bool almost = percent >= 99.5 && p->exposed_comm_ns > 0; /* not to be rounded to all of it */
-    char number[32];
+    char time[32], number[32];
 
     if (a->pipeline)
-        g_snprintf(text, 96, "ranks idle for %.1f %% of %s", 100 * pipeline_bubble_of_total(a->pipeline),
-                   format_duration(a->pipeline->makespan_ns, number));
-    else if (p->comm_ns <= 0)
-        g_strlcpy(text, "one training step", 96);
-    else if (p->hidden_comm_ns <= 0)
-        g_snprintf(text, 96, "nothing of %s of communication is hidden", format_duration(p->comm_ns, number));
-    else
-        g_snprintf(text, 96, "computation hides %s%.0f %% of communication", almost ? "over " : "",
-                   almost ? 99 : percent);
+        return say(l, "timeline.idle", "percent",
+                   words_percent(100 * pipeline_bubble_of_total(a->pipeline), number), "time",
+                   format_duration(a->pipeline->makespan_ns, time), NULL);
+    if (p->comm_ns <= 0)
+        return g_strdup(word(l, "timeline.one-step"));
+    if (p->hidden_comm_ns <= 0)
+        return say(l, "timeline.nothing-hidden", "time", format_duration(p->comm_ns, time), NULL);
+    g_ascii_formatd(number, sizeof number, "%.0f", almost ? 99 : percent);
+    return say(l, almost ? "timeline.hides-over" : "timeline.hides", "percent", number, NULL);
 }
 
-char *words_headline(const struct pen *pen, const struct figure_input *in, const struct font *font,
-                     double width)
+char *words_mode(const struct language *l, const char *mode)
 {
-    const struct tables *t = &in->trace->t;
-    const char *mode = t->mode ? t->mode : "step", *model = t->model ? t->model : "unnamed model";
-    char what[96];
+    char *name = pen_one_line(mode ? mode : word(l, "figure.step"));
 
-    message(in, what);
-    g_autofree char *name = pen_one_line(mode);
     for (char *c = name; strlen(name) <= ABBREVIATION && *c; c++)
         *c = g_ascii_toupper(*c);
-    g_autofree char *ranks = g_strdup_printf(", %u rank%s: %s", t->n_ranks, t->n_ranks == 1 ? "" : "s", what);
-    const double left =
-        width - pen_width(pen, font, name) - pen_width(pen, font, ", ") - pen_width(pen, font, ranks);
-    g_autofree char *short_model = pen_ellipsize(pen, font, model, MAX(left, MIN_MODEL));
-    g_autofree char *whole = g_strconcat(name, ", ", short_model, ranks, NULL);
-    const bool fits = pen_width(pen, font, whole) <= width;
-    return pen_ellipsize(pen, font, fits ? whole : what, width);
+    return name;
 }
 
-static void describe_buckets(const struct tables *t, GString *text)
+char *words_headline(const struct pen *pen, const struct figure_input *in, double width)
+{
+    const struct tables *t = &in->trace->t;
+    const struct font *font = &pen->title;
+    g_autofree char *what = message(pen->lang, in), *mode = words_mode(pen->lang, t->mode);
+    g_autofree char *rest = say(pen->lang, "figure.headline", "mode", mode, "model", "", "n", count(t->n_ranks),
+                                "message", what, NULL);
+    const double left = MAX(width - pen_width(pen, font, rest), MIN_MODEL);
+    g_autofree char *model =
+        pen_ellipsize(pen, font, t->model ? t->model : word(pen->lang, "figure.unnamed-model"), left);
+    g_autofree char *whole = say(pen->lang, "figure.headline", "mode", mode, "model", model, "n",
+                                 count(t->n_ranks), "message", what, NULL);
+    return pen_ellipsize(pen, font, pen_width(pen, font, whole) <= width ? whole : what, width);
+}
+
+void words_append(GString *text, const char *part)
+{
+    if (part && *part)
+        g_string_append_printf(text, " · %s", part);
+}
+
+static void append_own(GString *text, char *part)
+{
+    words_append(text, part);
+    g_free(part);
+}
+
+void words_append_label(const struct language *l, GString *text, const char *key, const char *value)
+{
+    append_own(text, say(l, "caption.label", "key", word_or(l, "label", key), "value", word_or(l, "value", value),
+                         NULL));
+}
+
+GString *words_work(const struct language *l, bool simulated, const char *mode, const char *model, uint32_t ranks)
+{
+    g_autofree char *work =
+        say(l, simulated ? "caption.simulated" : "caption.work", "mode", mode ? mode : word(l, "caption.unknown-mode"),
+            "model", model ? model : word(l, "figure.unnamed-model"), "n", count(ranks), NULL);
+
+    return g_string_new(work);
+}
+
+static void describe_buckets(const struct language *l, const struct tables *t, GString *text)
 {
     uint64_t least = UINT64_MAX, most = 0;
     char low[32], high[32];
@@ -64,91 +100,84 @@ static void describe_buckets(const struct tables *t, GString *text)
     }
     format_bytes(least, low);
     format_bytes(most, high);
-    g_string_append_printf(text, " · %u bucket%s of %s", t->n_buckets, t->n_buckets == 1 ? "" : "s", low);
-    if (!g_str_equal(low, high))
-        g_string_append_printf(text, " to %s", high);
+    if (g_str_equal(low, high))
+        append_own(text, say(l, "caption.buckets", "n", count(t->n_buckets), "size", low, NULL));
+    else
+        append_own(text, say(l, "caption.buckets-between", "n", count(t->n_buckets), "least", low, "most", high, NULL));
 }
 
-static void describe_pipeline(const struct figure_input *in, GString *text)
+static void describe_pipeline(const struct language *l, const struct figure_input *in, GString *text)
 {
     const struct pipeline_times *p = in->analysis->pipeline;
     const char *schedule = in->trace->t.schedule;
+    char total[32], ideal[32];
 
-    g_string_append_printf(text, " · schedule %s", schedule ? schedule : "unknown");
+    append_own(text, say(l, "caption.schedule", "schedule", schedule ? schedule : word(l, "caption.unknown"), NULL));
     if (p->n_stages > p->n_ranks)
-        g_string_append_printf(text, ", %u stages", p->n_stages);
-    if (p->n_rounds > 1)
-        g_string_append_printf(text, ", %u steps of", p->n_rounds);
-    else
-        g_string_append_c(text, ',');
-    g_string_append_printf(text, " %u micro-batch%s", p->n_micro / p->n_rounds,
-                           p->n_micro / p->n_rounds == 1 ? "" : "es");
-    g_string_append_printf(text, " · bubble %.1f %% of the makespan, %.1f %% of the computation",
-                           100 * pipeline_bubble_of_total(p), 100 * pipeline_bubble_of_ideal(p));
+        append_own(text, say(l, "caption.stages", "n", count(p->n_stages), NULL));
+    append_own(text, p->n_rounds > 1
+                         ? say(l, "caption.rounds", "rounds", count(p->n_rounds), "n",
+                               count(p->n_micro / p->n_rounds), NULL)
+                         : say(l, "caption.micro", "n", count(p->n_micro), NULL));
+    append_own(text, say(l, "caption.bubble", "total", words_percent(100 * pipeline_bubble_of_total(p), total), "ideal",
+                         words_percent(100 * pipeline_bubble_of_ideal(p), ideal), NULL));
 }
 
-static void describe_step(const struct figure_input *in, GString *text)
+static void describe_step(const struct language *l, const struct figure_input *in, uint32_t step, uint32_t from,
+                          GString *text)
 {
     const struct trace *t = in->trace;
-    const uint32_t micro = rows_micro_batches(t, in->analysis->median_step);
+    const uint32_t micro = rows_micro_batches(t, step);
 
     if (in->name)
-        g_string_append_printf(text, " · overlap %s", in->name);
+        append_own(text, say(l, "caption.overlap", "overlap", word_or(l, "overlap", in->name), NULL));
     if (in->analysis->n_steps > 1)
-        g_string_append_printf(text, " · step %u of %u, the median", in->analysis->median_step + 1,
-                               in->analysis->n_steps);
+        append_own(text, say(l, step == in->analysis->median_step ? "caption.median-step" : "caption.step", "i",
+                             count(step + 1), "n", count(in->analysis->n_steps), NULL));
     if (t->cancelled)
-        g_string_append(text, " · interrupted");
+        words_append(text, word(l, "caption.interrupted"));
     if (in->analysis->pipeline)
-        describe_pipeline(in, text);
+        describe_pipeline(l, in, text);
     else if (micro > 1)
-        g_string_append_printf(text, " · %u micro-batches (F3·1: layer 3, micro-batch 1)", micro);
+        append_own(text, say(l, "caption.micro-names", "n", count(micro), "i", count(1 + from), NULL));
     if (t->t.n_buckets)
-        describe_buckets(&t->t, text);
+        describe_buckets(l, &t->t, text);
 }
 
-char *words_origin(const struct figure_input *in, const struct figure_options *o)
+char *words_origin(const struct pen *pen, const struct figure_input *in, uint32_t step)
 {
     const struct trace *t = in->trace;
-    GString *text = g_string_new(NULL);
+    GString *text = words_work(pen->lang, t->simulated, t->t.mode, t->t.model, t->t.n_ranks);
 
-    g_string_append_printf(text, "%s%s, %s, %u rank%s", t->simulated ? "simulated: " : "",
-                           t->t.mode ? t->t.mode : "unknown mode", t->t.model ? t->t.model : "unnamed model",
-                           t->t.n_ranks, t->t.n_ranks == 1 ? "" : "s");
-    describe_step(in, text);
+    describe_step(pen->lang, in, step, pen->look->count_from, text);
     for (uint32_t i = 0; i < t->n_labels; i++)
-        g_string_append_printf(text, " · %s: %s", t->labels[i].key, t->labels[i].value);
-    if (o->caption && *o->caption)
-        g_string_append_printf(text, " · %s", o->caption);
+        words_append_label(pen->lang, text, t->labels[i].key, t->labels[i].value);
+    words_append(text, pen->look->caption);
     return g_string_free(text, FALSE);
 }
 
-char **words_caption(const struct pen *pen, const struct figure_input *in, const struct figure_options *o,
-                     const struct font *font, double width)
+char *words_overlap(const struct language *l, const char *name)
 {
-    g_autofree char *text = words_origin(in, o);
-
-    return pen_wrap(pen, font, text, width, pen->height < 500 ? 2 : 4);
+    return g_strdup(is(name, "none") ? word(l, "figure.no-overlap") : word_or(l, "overlap", name));
 }
 
-char *words_overlap(const char *name)
+const char *words_made(const struct language *l, bool simulated, bool predicted)
 {
-    return g_strdup(is(name, "none") ? "no overlap" : name);
+    return word(l, !simulated ? "figure.measured" : predicted ? "figure.predicted" : "figure.simulated");
 }
 
-void words_saved(const char *overlap, bool guessed, int64_t with_ns, int64_t without_ns,
-                 char whole[static 128], char brief[static 128])
+void words_saved(const struct language *l, const char *overlap, bool guessed, int64_t with_ns, int64_t without_ns,
+                 char **whole, char **brief)
 {
     const int64_t saved_ns = without_ns - with_ns;
-    char number[32], percent[32];
-
-    g_ascii_formatd(percent, sizeof percent, "%.1f", 100 * ABS((double)saved_ns) / (double)without_ns);
-    format_duration(ABS(saved_ns), number);
     const bool claim = is(overlap, "none") && !(guessed && saved_ns < 0);
-    if (claim)
-        g_snprintf(brief, 128, "%s %s", saved_ns < 0 ? "costs" : "saves", number);
-    else
-        g_snprintf(brief, 128, "%s %s", number, saved_ns < 0 ? "longer" : "shorter");
-    g_snprintf(whole, 128, "%s%s (%s %%%s)", claim ? "overlap " : "", brief, percent,
-               guessed ? " of the predicted" : "");
+    const char *const key = claim ? (saved_ns < 0 ? "costs" : "saves") : (saved_ns < 0 ? "longer" : "shorter");
+    char time[32], number[32];
+    g_autofree char *brief_key = g_strconcat("timeline.", key, NULL),
+                    *whole_key = g_strconcat(brief_key, "-percent", guessed ? "-predicted" : "", NULL);
+
+    words_percent(100 * ABS((double)saved_ns) / (double)without_ns, number);
+    format_duration(ABS(saved_ns), time);
+    *brief = say(l, brief_key, "time", time, NULL);
+    *whole = say(l, whole_key, "time", time, "percent", number, NULL);
 }
