@@ -14,10 +14,11 @@
 /* The format that --format asks for, else the name; NULL: none that there is. */
 static const char *format_of(const struct options *o, const char *path)
 {
-    const char *dot = strrchr(path, '.'), *asked = o->given[OPTION_FORMAT] ? option_text(o, OPTION_FORMAT, NULL)
-                                                   : !strcmp(path, "-")    ? "txt"
-                                                   : dot                   ? dot + 1
-                                                                           : "";
+    const char *dot = strrchr(path, '.'), *asked = o->given[OPTION_FORMAT]
+                                                       ? option_text(o, OPTION_FORMAT, NULL)
+                                                   : !strcmp(path, "-") ? "txt"
+                                                   : dot                ? dot + 1
+                                                                        : "";
     for (unsigned i = 0; draw_formats[i]; i++)
         if (!strcmp(asked, draw_formats[i]))
             return draw_formats[i];
@@ -106,9 +107,12 @@ static const struct {
     enum option_id id;
     const struct figure *figures[2];
 } some[] = {
-    {OPTION_RANK_ORDER, {&figure_grid, &figure_timeline}}, {OPTION_COLOR_BY, {&figure_grid, &figure_timeline}},
-    {OPTION_ALIGN, {&figure_grid}},                        {OPTION_STEP, {&figure_timeline}},
-    {OPTION_FROM, {&figure_timeline}},                     {OPTION_TO, {&figure_timeline}},
+    {OPTION_RANK_ORDER, {&figure_grid, &figure_timeline}},
+    {OPTION_COLOR_BY, {&figure_grid, &figure_timeline}},
+    {OPTION_ALIGN, {&figure_grid}},
+    {OPTION_STEP, {&figure_timeline}},
+    {OPTION_FROM, {&figure_timeline}},
+    {OPTION_TO, {&figure_timeline}},
     {OPTION_CRITICAL_PATH, {&figure_timeline}},
 };
 
@@ -119,7 +123,8 @@ static bool check_figure(const struct figure *figure, const struct options *o, G
         if (!o->given[some[i].id] || figure == of[0] || figure == of[1])
             continue;
         g_set_error(error, OPTION_ERROR, 0, "--%s is of --figure %s%s%s, not of %s: leave it out",
-                    option_name(some[i].id), of[0]->name, of[1] ? " and " : "", of[1] ? of[1]->name : "", figure->name);
+                    option_name(some[i].id), of[0]->name, of[1] ? " and " : "", of[1] ? of[1]->name : "",
+                    figure->name);
         return false;
     }
     return true;
@@ -142,7 +147,8 @@ static const char *check_contents(struct drawing *d, const struct options *o)
         return "--align takes early or late";
     if (o->given[OPTION_FROM] && !parse_time(option_text(o, OPTION_FROM, NULL), &look->from_ns))
         return "--from takes a time, as 12.5ms or 800us";
-    if (o->given[OPTION_TO] && (!parse_time(option_text(o, OPTION_TO, NULL), &look->to_ns) || look->to_ns == 0))
+    if (o->given[OPTION_TO] &&
+        (!parse_time(option_text(o, OPTION_TO, NULL), &look->to_ns) || look->to_ns == 0))
         return "--to takes a time, as 12.5ms or 800us";
     look->ranks_up = order;
     look->color_by = (uint8_t)color;
@@ -203,10 +209,11 @@ bool drawing_check(struct drawing *d, const struct options *o, const struct figu
         return true;
     d->path = option_text(o, OPTION_OUTPUT, path);
     d->format = format_of(o, d->path);
-    const char *wrong = d->format ? check_canvas(&d->look, d->format, o)
-                        : o->given[OPTION_FORMAT]
-                            ? "--format of a figure is svg, pdf, png or txt; table, json and csv are of the command plan"
-                            : "--output takes a name that ends in .svg, .pdf, .png or .txt, or - for text";
+    const char *wrong =
+        d->format ? check_canvas(&d->look, d->format, o)
+        : o->given[OPTION_FORMAT]
+            ? "--format of a figure is svg, pdf, png or txt; table, json and csv are of the command plan"
+            : "--output takes a name that ends in .svg, .pdf, .png or .txt, or - for text";
     if (!wrong)
         wrong = check_contents(d, o);
     if (wrong) {
@@ -235,13 +242,16 @@ static void warn_of_fonts(const GString *missing)
     if (*parts[0]) {
         g_autofree char *some_of = g_utf8_substring(parts[0], 0, MIN(g_utf8_strlen(parts[0], -1), 12));
         fprintf(stderr,
-                "parprof: warning: no installed font has %s (U+%04X...); install one that does (Debian: fonts-nanum or "
+                "parprof: warning: no installed font has %s (U+%04X...); install one that does (Debian: "
+                "fonts-nanum or "
                 "fonts-noto-cjk for Korean), or name it by --font\n",
                 some_of, g_utf8_get_char(parts[0]));
     }
     if (parts[1])
-        fprintf(stderr, "parprof: warning: no font called '%s' is installed; 'fc-list : family' names those that are\n",
-                parts[1]);
+        fprintf(
+            stderr,
+            "parprof: warning: no font called '%s' is installed; 'fc-list : family' names those that are\n",
+            parts[1]);
 }
 
 bool drawing_write(const struct drawing *d, const struct figure_input *input, GError **error)

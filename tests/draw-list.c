@@ -101,7 +101,8 @@ static void list_group(struct draw *d, const char *id)
 
 static void list_span(struct draw *d, double x, double y, double w, double h, const char *text)
 {
-    struct item item = {.kind = ITEM_SPAN, .x0 = x, .y0 = y, .x1 = x + w, .y1 = y + h, .fill = -1, .name = g_strdup(text)};
+    struct item item = {
+        .kind = ITEM_SPAN, .x0 = x, .y0 = y, .x1 = x + w, .y1 = y + h, .fill = -1, .name = g_strdup(text)};
 
     g_assert_true(w >= 0 && h >= 0 && g_utf8_validate(text, -1, NULL));
     g_array_append_val(d->items, item);
@@ -126,11 +127,15 @@ static GBytes *list_finish(struct draw *d, GError **error)
             g_string_append_printf(out, "group %s\n", item->name);
             continue;
         }
-        g_string_append_printf(out, "%s %.3f %.3f %.3f %.3f", kinds[item->kind], item->x0, item->y0, item->x1, item->y1);
+        g_string_append_printf(out, "%s %.3f %.3f %.3f %.3f", kinds[item->kind], item->x0, item->y0, item->x1,
+                               item->y1);
         if (item->kind != ITEM_SPAN)
             g_string_append_printf(out, " %06x", (unsigned)item->fill);
-        g_string_append_printf(out, "%s%s%s\n", item->hatched ? " hatched" : "", item->text || item->name ? " " : "",
-                               item->text ? item->text : item->name ? item->name : "");
+        g_string_append_printf(out, "%s%s%s\n", item->hatched ? " hatched" : "",
+                               item->text || item->name ? " " : "",
+                               item->text   ? item->text
+                               : item->name ? item->name
+                                            : "");
     }
     list_cancel(d);
     return g_string_free_to_bytes(out);

@@ -112,7 +112,7 @@ endif
 %C%_t_collect_here_CPPFLAGS = $(AM_CPPFLAGS) $(COLLECT_CPPFLAGS)
 %C%_t_collect_here_LDADD = $(LDADD) $(COLLECT_LIBS)
 %C%_t_dp_SOURCES = %D%/t-dp.c %D%/plans.c
-%C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c
+%C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c viz/svg-put.c viz/svg-texts.c
 %C%_t_grid_SOURCES = %D%/t-grid.c %D%/draw-list.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
 %C%_t_look_SOURCES = %D%/t-look.c %D%/draw-list.c %D%/scene.c

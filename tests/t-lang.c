@@ -1,5 +1,5 @@
-/* Languages of figures: every one says all that English says, with the same placeholders; what is wrong in a file is refused
- * with its line. */
+/* Languages of figures: every one says all that English says, with the same placeholders; what is wrong in a
+ * file is refused with its line. */
 #include <string.h>
 #include <unistd.h>
 
@@ -25,7 +25,8 @@ static const struct language *load(const char *old, const char *new, GError **er
     g_auto(GStrv) parts = g_strsplit(english(), old, 2);
     g_assert_nonnull(parts[1]);
     g_autofree char *text = g_strconcat(parts[0], new, parts[1], NULL);
-    g_autofree char *name = g_strdup_printf("%s/parprof-lang-%u-%u.ini", g_get_tmp_dir(), (unsigned)getpid(), n++);
+    g_autofree char *name =
+        g_strdup_printf("%s/parprof-lang-%u-%u.ini", g_get_tmp_dir(), (unsigned)getpid(), n++);
     g_assert_true(g_file_set_contents(name, text, -1, NULL));
     const struct language *l = language_find(name, error);
     g_unlink(name);
@@ -66,9 +67,11 @@ static void test_korean(void)
 static void test_say(void)
 {
     const struct language *en = language_standard(), *ko = language_find("ko", NULL);
-    g_autofree char *one = say(en, "figure.headline", "mode", "DDP", "model", "m", "n", "1", "message", "{n}", NULL);
+    g_autofree char *one =
+        say(en, "figure.headline", "mode", "DDP", "model", "m", "n", "1", "message", "{n}", NULL);
     g_assert_cmpstr(one, ==, "DDP, m, 1 rank: {n}");
-    g_autofree char *two = say(en, "figure.headline", "message", "x", "n", "2", "mode", "DDP", "model", "m", NULL);
+    g_autofree char *two =
+        say(en, "figure.headline", "message", "x", "n", "2", "mode", "DDP", "model", "m", NULL);
     g_assert_cmpstr(two, ==, "DDP, m, 2 ranks: x");
     g_autofree char *turned = say(ko, "caption.step", "i", "3", "n", "10", NULL);
     g_assert_cmpstr(turned, ==, "10개 스텝 중 3번째");
@@ -95,7 +98,8 @@ static void test_refused(void)
         {"exposed = {time} exposed", "exposed = {time", "exposed = {time} exposed", "brace"},
         {"exposed = {time} exposed", "exposed = {time|a}", "exposed = {time} exposed", "brace"},
         {"exposed = {time} exposed", "exposed =", "exposed = {time} exposed", "empty"},
-        {"exposed = {time} exposed", "exhibited = {time}", "exposed = {time} exposed", "no figure asks for 'exhibited'"},
+        {"exposed = {time} exposed", "exhibited = {time}", "exposed = {time} exposed",
+         "no figure asks for 'exhibited'"},
         {"exposed = {time} exposed\n", "", "[timeline]", "lacks 'exposed'"},
         {"[sweep]", "[swept]", "[sweep]", "no figure asks"},
         {"exposed = {time} exposed", "exposed = {time} \xff", NULL, "UTF-8"},
@@ -119,7 +123,8 @@ static void test_refused(void)
 static void test_third(void)
 {
     GError *error = NULL;
-    const struct language *l = load("exposed = {time} exposed", "exposed = frei liegen {time}, {time}", &error);
+    const struct language *l =
+        load("exposed = {time} exposed", "exposed = frei liegen {time}, {time}", &error);
     g_assert_no_error(error);
     g_autofree char *text = say(l, "timeline.exposed", "time", "3 ms", NULL);
     g_assert_cmpstr(text, ==, "frei liegen 3 ms, 3 ms");

@@ -1,5 +1,5 @@
-/* The look of figures: themes that can be read, every figure in every theme, language and size, notes, zoom, the critical path,
- * inputs at the edge of sense, and lists of what is drawn as they were. */
+/* The look of figures: themes that can be read, every figure in every theme, language and size, notes, zoom,
+ * the critical path, inputs at the edge of sense, and lists of what is drawn as they were. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +30,8 @@ static void test_contrast(void)
             }
         for (unsigned t = 0; t < G_N_ELEMENTS(texts); t++)
             for (unsigned g = 0; g < G_N_ELEMENTS(grounds); g++)
-                g_assert_cmpfloat(palette_contrast(palette_color(p, texts[t]), palette_color(p, grounds[g])), >=, 4.5);
+                g_assert_cmpfloat(palette_contrast(palette_color(p, texts[t]), palette_color(p, grounds[g])),
+                                  >=, 4.5);
         for (unsigned h = 0; h < HUES; h++) {
             const uint32_t color = palette_hue(p, h).color;
             g_assert_cmpfloat(palette_contrast(color, palette_text_on(color)), >=, 4.5);
@@ -94,7 +95,8 @@ static void random_ddp(struct subject *s)
 
 static void random_pipeline(struct subject *s)
 {
-    static const char *const names[] = {"gpipe", "1f1b", "interleaved", "zb1p", "zb2p", "pipedream", "dualpipev"};
+    static const char *const names[] = {"gpipe", "1f1b",      "interleaved", "zb1p",
+                                        "zb2p",  "pipedream", "dualpipev"};
     struct pipe_case c = {.cost = "F=1,B=1.2,W=0.9,C=0.2,FB=2.5", .rounds = 1};
     c.schedule = names[g_test_rand_int_range(0, G_N_ELEMENTS(names))];
     c.ranks = (uint32_t)g_test_rand_int_range(1, 4) * 2;
@@ -141,12 +143,14 @@ static void subject_release(struct subject *s)
 
 static const struct figure_input *input_of(const struct subject *s, const struct figure *f)
 {
-    return f == &figure_sweep ? &s->sweep : f == &figure_memory || f == &figure_breakdown ? &s->report : &s->run;
+    return f == &figure_sweep                              ? &s->sweep
+           : f == &figure_memory || f == &figure_breakdown ? &s->report
+                                                           : &s->run;
 }
 
 /* NULL: refused, with the reason. */
-static struct draw *draw(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
-                         GError **error)
+static struct draw *draw(const struct figure *f, const struct figure_input *in,
+                         const struct figure_options *o, GError **error)
 {
     struct draw *d =
         draw_list.begin(&(struct canvas){.width = o->width, .height = o->height, .title = "t"}, NULL);
@@ -178,7 +182,8 @@ static void random_look(struct figure_options *o)
     o->critical = g_test_rand_bit();
 }
 
-static unsigned check_looks(const struct subject *s, const struct figure *f, const char *language, unsigned n_sizes)
+static unsigned check_looks(const struct subject *s, const struct figure *f, const char *language,
+                            unsigned n_sizes)
 {
     unsigned drawn = 0;
     for (unsigned i = 0; i < n_sizes; i++) {
@@ -382,8 +387,8 @@ static void test_notes(void)
     /* Down through the texts of other ranks, none of which is crossed. */
     static const char *const deep[] = {"B0", "F5", "B3", "B7"};
     for (unsigned i = 0; i < G_N_ELEMENTS(deep); i++) {
-        g_autofree char *note = g_strdup_printf("a text that is long enough to lie over much@%s rank 3;b@%s rank 3", deep[i],
-                                                deep[i]);
+        g_autofree char *note = g_strdup_printf(
+            "a text that is long enough to lie over much@%s rank 3;b@%s rank 3", deep[i], deep[i]);
         struct figure_options look = {.width = 400, .height = 700, .notes = note};
         const struct figure *const both[] = {&figure_grid, &figure_timeline};
         for (unsigned k = 0; k < 2; k++) {
@@ -395,7 +400,10 @@ static void test_notes(void)
     }
     static const struct {
         const char *note, *why;
-    } wrong[] = {{"x@F9", "'F0'"}, {"x@999s", "not on the time axis"}, {"x", "TEXT@SPAN"}, {"@F0", "TEXT@SPAN"},
+    } wrong[] = {{"x@F9", "'F0'"},
+                 {"x@999s", "not on the time axis"},
+                 {"x", "TEXT@SPAN"},
+                 {"@F0", "TEXT@SPAN"},
                  {"a@F0;a@F0;a@F0;a@F0;a@F0;a@F0;a@F0", "at most 6"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(wrong); i++) {
         o.notes = wrong[i].note;
@@ -478,14 +486,17 @@ static void compare(const char *name, GBytes *bytes)
     unsigned line = 0;
     while (now[line] && then[line] && !strcmp(now[line], then[line]))
         line++;
-    g_error("%s:%u is '%s', and is drawn as '%s'", file, line + 1, then[line] ? then[line] : "", now[line] ? now[line] : "");
+    g_error("%s:%u is '%s', and is drawn as '%s'", file, line + 1, then[line] ? then[line] : "",
+            now[line] ? now[line] : "");
 }
 
 static void check_golden(const struct figure *f, const struct figure_input *in, const char *name)
 {
     static const char *const languages[] = {"en", "ko"};
     for (unsigned l = 0; l < G_N_ELEMENTS(languages); l++) {
-        const struct figure_options o = {.width = 1280, .height = 720, .lang = language_find(languages[l], NULL)},
+        const struct figure_options o = {.width = 1280,
+                                         .height = 720,
+                                         .lang = language_find(languages[l], NULL)},
                                     cells = {.width = 800, .height = 576, .lang = o.lang};
         g_autoptr(GBytes) list = figure_render(f, in, &o, &draw_list, NULL);
         g_autofree char *list_name = g_strdup_printf("%s-%s.list", name, languages[l]);

@@ -33,9 +33,9 @@ struct shade block_kind_shade(const struct palette *p, unsigned kind, uint32_t i
 
 struct shade block_number_shade(const struct palette *p, unsigned kind, uint32_t number)
 {
-    static const double strengths[OP_KINDS] = {[OP_FWD] = 1,   [OP_LOSS] = 0.8,      [OP_RECOMPUTE] = 0.8,
-                                               [OP_BWD] = 0.6, [OP_BWD_INPUT] = 0.6, [OP_BWD_WEIGHT] = 0.4,
-                                               [OP_OPTIM] = 1};
+    static const double strengths[OP_KINDS] = {
+        [OP_FWD] = 1,         [OP_LOSS] = 0.8,       [OP_RECOMPUTE] = 0.8, [OP_BWD] = 0.6,
+        [OP_BWD_INPUT] = 0.6, [OP_BWD_WEIGHT] = 0.4, [OP_OPTIM] = 1};
 
     return kind < OP_KINDS && strengths[kind] > 0 ? palette_tint(p, palette_hue(p, number), strengths[kind])
                                                   : palette_shade(p, ROLE_UPDATE);

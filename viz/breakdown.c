@@ -19,10 +19,8 @@ static const struct {
     const char *key;
     uint8_t role;
 } part_looks[PARTS] = {
-    [PART_FORWARD] = {"phase.forward", ROLE_FORWARD},
-    [PART_BACKWARD] = {"phase.backward", ROLE_BACKWARD},
-    [PART_EXPOSED] = {"legend.exposed", ROLE_COMM},
-    [PART_OPTIMIZER] = {"phase.optimizer", ROLE_OPTIMIZER},
+    [PART_FORWARD] = {"phase.forward", ROLE_FORWARD}, [PART_BACKWARD] = {"phase.backward", ROLE_BACKWARD},
+    [PART_EXPOSED] = {"legend.exposed", ROLE_COMM},   [PART_OPTIMIZER] = {"phase.optimizer", ROLE_OPTIMIZER},
     [PART_REST] = {"breakdown.rest", ROLE_REST},
 };
 
@@ -125,8 +123,8 @@ static char *beside_text(const struct scene *s, const struct row *r)
     value_text(s, r, r->of->step_ns, number);
     if (r->first_ns == r->of->step_ns)
         return g_strdup(number);
-    return say(s->frame.pen.lang, saved > 0 ? "breakdown.saved" : "breakdown.longer", "time", number, "percent",
-               words_percent(fabs(saved), percent), NULL);
+    return say(s->frame.pen.lang, saved > 0 ? "breakdown.saved" : "breakdown.longer", "time", number,
+               "percent", words_percent(fabs(saved), percent), NULL);
 }
 
 static const char *made(const struct scene *s, const struct digest *d, const struct row *r)
@@ -209,7 +207,8 @@ static void paint_strip(const struct scene *s, const struct row *r, double y, ui
     const double x0 = scale_at(&s->scale, value_of(s, r, from_ns)),
                  x1 = scale_at(&s->scale, value_of(s, r, from_ns + r->hidden_ns));
     char number[32];
-    g_autofree char *hidden = say(f->pen.lang, "breakdown.hidden", "time", value_text(s, r, r->hidden_ns, number), NULL);
+    g_autofree char *hidden =
+        say(f->pen.lang, "breakdown.hidden", "time", value_text(s, r, r->hidden_ns, number), NULL);
     const char *const texts[] = {hidden, number};
     g_autoptr(GString) beside = g_string_new(NULL);
 
@@ -217,15 +216,14 @@ static void paint_strip(const struct scene *s, const struct row *r, double y, ui
         g_string_append(beside, hidden);
     for (unsigned i = 0; i < PARTS; i++)
         if (missing & 1u << i)
-            g_string_append_printf(beside, "%s%s %s", beside->len ? ", " : "", word(f->pen.lang, part_looks[i].key),
-                                   value_text(s, r, r->ns[i], number));
+            g_string_append_printf(beside, "%s%s %s", beside->len ? ", " : "",
+                                   word(f->pen.lang, part_looks[i].key), value_text(s, r, r->ns[i], number));
     const double at = (r->hidden_ns > 0 ? x1 : s->scale.at0) + FRAME_AIR, room = f->x1 - at;
     const double wide = pen_width(&f->pen, &f->pen.small, beside->str);
     if (wide <= room)
         frame_text(f, at, y + STRIP / 2 + 1, &f->pen.small, ALIGN_LEFT, ROLE_MUTED, beside->str);
     else if (wide <= x0 - FRAME_AIR - s->scale.at0)
-        frame_text(f, x0 - FRAME_AIR, y + STRIP / 2 + 1, &f->pen.small, ALIGN_RIGHT, ROLE_MUTED,
-                   beside->str);
+        frame_text(f, x0 - FRAME_AIR, y + STRIP / 2 + 1, &f->pen.small, ALIGN_RIGHT, ROLE_MUTED, beside->str);
 }
 
 static uint32_t paint_bar(const struct scene *s, const struct row *r, double y)
@@ -245,8 +243,8 @@ static uint32_t paint_bar(const struct scene *s, const struct row *r, double y)
                        i == PART_EXPOSED, r->ns[i] > 0 ? 2 : 0, texts))
             missing |= 1u << i;
         if (r->ns[i] > 0)
-            pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, word(s->frame.pen.lang, part_looks[i].key), OP_NONE,
-                     whole);
+            pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, word(s->frame.pen.lang, part_looks[i].key),
+                     OP_NONE, whole);
         at_ns += r->ns[i];
     }
     return missing;
@@ -313,10 +311,11 @@ static void paint_legend(struct scene *s)
                                                  .shade = pen_shade(p, part_looks[i].role),
                                                  .exposed = i == PART_EXPOSED};
     if (s->hides)
-        entries[n++] =
-            (struct legend_entry){.text = word(p->lang, "breakdown.hidden-legend"), .shade = pen_shade(p, ROLE_COMM)};
+        entries[n++] = (struct legend_entry){.text = word(p->lang, "breakdown.hidden-legend"),
+                                             .shade = pen_shade(p, ROLE_COMM)};
     if (s->predicts)
-        entries[n++] = (struct legend_entry){.text = word(p->lang, "breakdown.predicted"), .shade = pen_shade(p, ROLE_INK), .mark = true};
+        entries[n++] = (struct legend_entry){
+            .text = word(p->lang, "breakdown.predicted"), .shade = pen_shade(p, ROLE_INK), .mark = true};
     frame_legend(&s->frame, n, entries);
 }
 

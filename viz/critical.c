@@ -27,7 +27,8 @@ static bool counts(const struct trace *t, const struct trace_op *op, uint32_t st
 
 static void ends_make(struct ends *e, const struct trace *t, uint32_t step)
 {
-    *e = (struct ends){.trace = t, .ops = g_new(uint32_t, t->n_ops), .last_of_gang = g_new(uint32_t, t->n_ops)};
+    *e = (struct ends){
+        .trace = t, .ops = g_new(uint32_t, t->n_ops), .last_of_gang = g_new(uint32_t, t->n_ops)};
     for (size_t i = 0; i < t->n_ops; i++)
         e->last_of_gang[i] = OP_NONE;
     for (size_t i = 0; i < t->n_ops; i++) {
@@ -35,16 +36,16 @@ static void ends_make(struct ends *e, const struct trace *t, uint32_t step)
         if (!counts(t, &t->ops[i], step))
             continue;
         e->ops[e->n++] = (uint32_t)i;
-        if (gang < t->n_ops && (e->last_of_gang[gang] == OP_NONE ||
-                                t->ops[i].start_ns > t->ops[e->last_of_gang[gang]].start_ns))
+        if (gang < t->n_ops &&
+            (e->last_of_gang[gang] == OP_NONE || t->ops[i].start_ns > t->ops[e->last_of_gang[gang]].start_ns))
             e->last_of_gang[gang] = (uint32_t)i;
     }
     if (e->n)
         g_qsort_with_data(e->ops, (gint)e->n, sizeof *e->ops, by_end, t->ops);
 }
 
-/* The one that ends last up to then, of the lane where that is asked for, else rather of the rank; it is not on the path.
- * OP_NONE: none. */
+/* The one that ends last up to then, of the lane where that is asked for, else rather of the rank; it is not
+ * on the path. OP_NONE: none. */
 static uint32_t find_before(const struct ends *e, int64_t ns, uint32_t lane, bool of_lane, const bool *path)
 {
     const struct trace *t = e->trace;
@@ -124,12 +125,13 @@ void critical_mark(struct step_rows *rows, const struct trace *t, uint32_t step)
         for (uint32_t r = 0; path[i] && r < rows->n; r++) {
             const struct trace_op *op = &t->ops[i];
             const struct lane *lane = &t->t.lanes[op->lane];
-            const int64_t from_ns =
-                op->tag.gang < t->n_ops ? CLAMP(gang_ns[op->tag.gang], op->start_ns, op->end_ns) : op->start_ns;
+            const int64_t from_ns = op->tag.gang < t->n_ops
+                                        ? CLAMP(gang_ns[op->tag.gang], op->start_ns, op->end_ns)
+                                        : op->start_ns;
             struct interval one = {from_ns - start_ns, op->end_ns - start_ns};
             const struct intervals other = {&one, 1, 1};
             if (lane->rank == rows->rows[r].rank && one.start_ns < one.end_ns)
-                intervals_unite(lane->cls == LANE_COMM ? &rows->rows[r].critical_comm : &rows->rows[r].critical,
-                                &other);
+                intervals_unite(
+                    lane->cls == LANE_COMM ? &rows->rows[r].critical_comm : &rows->rows[r].critical, &other);
         }
 }

@@ -22,7 +22,8 @@ struct texts {
 
 static struct texts *texts_on(PangoFontMap *map, const char *families, const char *language)
 {
-    g_autofree char *all = g_strconcat(families ? families : "", families && *families ? ", " : "", FAMILIES, NULL);
+    g_autofree char *all =
+        g_strconcat(families ? families : "", families && *families ? ", " : "", FAMILIES, NULL);
     struct texts *t = g_new0(struct texts, 1);
     cairo_font_options_t *options = cairo_font_options_create();
 

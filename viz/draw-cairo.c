@@ -392,10 +392,9 @@ static struct draw *png_begin(const struct canvas *c, GError **error)
                     height, MAX_PNG_AREA / 1e6);
         return NULL;
     }
-    struct draw *d =
-        draw_new(c, g_byte_array_new(), cairo_image_surface_create(
-                                                            c->transparent ? CAIRO_FORMAT_ARGB32 : CAIRO_FORMAT_RGB24,
-                                                            width, height));
+    struct draw *d = draw_new(
+        c, g_byte_array_new(),
+        cairo_image_surface_create(c->transparent ? CAIRO_FORMAT_ARGB32 : CAIRO_FORMAT_RGB24, width, height));
     d->outlines = true; /* glyphs would be moved to whole pixels */
     if (!c->transparent) {
         cairo_set_source_rgb(d->cr, 1, 1, 1);
@@ -416,8 +415,7 @@ static GBytes *png_finish(struct draw *d, GError **error)
     {                                                                                                        \
         .format = #name, .begin = name##_begin, .text_width = draw_text_width, .rect = draw_rect,            \
         .line = draw_line, .polygon = draw_polygon, .text = draw_text, .group = draw_group,                  \
-        .span = draw_span, .finish = name##_finish,                                                          \
-        .cancel = draw_cancel,                                                                               \
+        .span = draw_span, .finish = name##_finish, .cancel = draw_cancel,                                   \
     }
 
 static const struct draw_ops writers[] = {WRITER(svg), WRITER(pdf), WRITER(png)};

@@ -7,7 +7,7 @@
 
 #define MAX_CELLS 1e6
 #define MIDDLE    0.36 /* of an em, from the baseline up to the middle of a text */
-#define AIR       1.0 /* px */
+#define AIR       1.0  /* px */
 #define MIN_PART  0.4  /* of a character, what is drawn at all */
 
 /* What an area of a role looks like. */
@@ -102,7 +102,8 @@ static gunichar area_character(const struct draw *d, uint32_t color)
     return g_utf8_get_char(d->ascii ? best->ascii : best->block);
 }
 
-/* What a length covers of whole characters; one where it is nearly one.  The air between neighbours is none here. */
+/* What a length covers of whole characters; one where it is nearly one.  The air between neighbours is none
+ * here. */
 static void cover(double from, double to, double unit, int *first, int *end)
 {
     *first = (int)floor(from / unit + 0.5);
@@ -117,20 +118,29 @@ static void text_rect(struct draw *d, double x, double y, double w, double h, co
 {
     int column, columns_end, line, lines_end;
     const bool empty = fill->color < 0;
-    const gunichar c = !empty ? area_character(d, (uint32_t)fill->color) : d->ascii ? '/' : g_utf8_get_char("╱");
+    const gunichar c = !empty     ? area_character(d, (uint32_t)fill->color)
+                       : d->ascii ? '/'
+                                  : g_utf8_get_char("╱");
 
     cover(x, x + w, DRAW_COLUMN, &column, &columns_end);
     cover(y, y + h, DRAW_LINE, &line, &lines_end);
     for (int l = MAX(line, 0); l < MIN(lines_end, d->lines); l++)
         for (int k = MAX(column, 0); k < MIN(columns_end, d->columns); k++)
-            put(d, k, l, c, c == ' ' ? EMPTY : has_color((uint32_t)fill->color, ROLE_BUBBLE) ? FAINT : AREA, AREA);
+            put(d, k, l, c,
+                c == ' '                                        ? EMPTY
+                : has_color((uint32_t)fill->color, ROLE_BUBBLE) ? FAINT
+                                                                : AREA,
+                AREA);
 }
 
-static void text_line(struct draw *d, double x0, double y0, double x1, double y1, uint32_t color, double width,
-                      bool dashed)
+static void text_line(struct draw *d, double x0, double y0, double x1, double y1, uint32_t color,
+                      double width, bool dashed)
 {
-    const double dx = (x1 - x0) / DRAW_COLUMN, dy = (y1 - y0) / DRAW_LINE, n = MAX(ceil(fmax(fabs(dx), fabs(dy))), 1);
-    const char *c = fabs(dx) < 0.5   ? (d->ascii ? (dashed ? ":" : "|") : dashed ? "┆" : "│")
+    const double dx = (x1 - x0) / DRAW_COLUMN, dy = (y1 - y0) / DRAW_LINE,
+                 n = MAX(ceil(fmax(fabs(dx), fabs(dy))), 1);
+    const char *c = fabs(dx) < 0.5   ? (d->ascii ? (dashed ? ":" : "|")
+                                        : dashed ? "┆"
+                                                 : "│")
                     : fabs(dy) < 0.5 ? (d->ascii ? "-" : "─")
                                      : (d->ascii ? "*" : "•");
 
@@ -138,8 +148,8 @@ static void text_line(struct draw *d, double x0, double y0, double x1, double y1
     if (has_color(color, ROLE_GRID) || hypot(dx, dy) < 1)
         return;
     for (double i = 0; i <= n && i < MAX_CELLS; i++)
-        put(d, (int)floor((x0 + (x1 - x0) * i / n) / DRAW_COLUMN), (int)floor((y0 + (y1 - y0) * i / n) / DRAW_LINE),
-            g_utf8_get_char(c), FAINT, FAINT);
+        put(d, (int)floor((x0 + (x1 - x0) * i / n) / DRAW_COLUMN),
+            (int)floor((y0 + (y1 - y0) * i / n) / DRAW_LINE), g_utf8_get_char(c), FAINT, FAINT);
 }
 
 /* A mark; what is larger than one is left out. */
@@ -155,8 +165,8 @@ static void text_polygon(struct draw *d, unsigned n, const double *xy, uint32_t 
         bottom = fmax(bottom, xy[2 * i + 1]);
     }
     if (right - left < 2 * DRAW_COLUMN)
-        put(d, (int)floor((left + right) / 2 / DRAW_COLUMN), (int)floor((top + bottom) / 2 / DRAW_LINE), d->ascii ? 'v' : g_utf8_get_char("▾"), FAINT,
-            FAINT);
+        put(d, (int)floor((left + right) / 2 / DRAW_COLUMN), (int)floor((top + bottom) / 2 / DRAW_LINE),
+            d->ascii ? 'v' : g_utf8_get_char("▾"), FAINT, FAINT);
 }
 
 /* --- texts */
@@ -192,8 +202,8 @@ static bool is_free(struct draw *d, int column, int line, int n)
 }
 
 /* One that has no room beside another text is left out. */
-static void text_text(struct draw *d, double x, double y, const struct font *font, enum align align, uint32_t color,
-                      const char *text)
+static void text_text(struct draw *d, double x, double y, const struct font *font, enum align align,
+                      uint32_t color, const char *text)
 {
     const int n = text_columns(text), line = (int)floor((y - MIDDLE * font->size) / DRAW_LINE);
     const double left = x - n * DRAW_COLUMN * (align == ALIGN_LEFT ? 0 : align == ALIGN_CENTER ? 0.5 : 1);
@@ -220,8 +230,8 @@ static struct draw *text_begin(const struct canvas *canvas, GError **error)
 
     if (!(columns >= 1 && lines >= 1 && columns * lines <= MAX_CELLS)) {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                    "txt: %.0f columns and %.0f lines cannot be drawn; use 1 to %.0f characters", columns, lines,
-                    MAX_CELLS);
+                    "txt: %.0f columns and %.0f lines cannot be drawn; use 1 to %.0f characters", columns,
+                    lines, MAX_CELLS);
         return NULL;
     }
     struct draw *d = g_new0(struct draw, 1);

@@ -38,8 +38,9 @@ static char *title_of(const struct figure *f, const struct figure_input *in, con
         in->series && !in->trace && !in->digest
             ? say(l, "figure.title-of-sweep", "kind", word_or(l, "figure", kind), "what",
                   in->series->title ? in->series->title : word(l, "figure.options"), NULL)
-            : say(l, "figure.title", "kind", word_or(l, "figure", kind), "mode", mode ? mode : word(l, "figure.step"),
-                  "model", model ? model : word(l, "figure.unnamed-model"), NULL);
+            : say(l, "figure.title", "kind", word_or(l, "figure", kind), "mode",
+                  mode ? mode : word(l, "figure.step"), "model",
+                  model ? model : word(l, "figure.unnamed-model"), NULL);
 
     return g_utf8_make_valid(title, -1);
 }

@@ -5,23 +5,23 @@
 #include "viz/notes.h"
 #include "viz/words.h"
 
-#define SIDE         24.0
-#define LEGEND_LINES 3
-#define CAPTION_LINE 18.0
-#define FOOT         12.0
-#define TICK_GAP     90.0
-#define TICKS        1000 /* more never stand TICK_GAP apart */
-#define MAX_NAME     48   /* letters of a model */
-#define MIN_PLOT     120.0
-#define LEAST_TEXT   13.0 /* on a bar */
-#define TEXT_HEIGHT  1.25 /* of a bar with a text, in its ems */
-#define MIN_BAR      18.0 /* a text and some air */
-#define MAX_BAR      110.0
+#define SIDE          24.0
+#define LEGEND_LINES  3
+#define CAPTION_LINE  18.0
+#define FOOT          12.0
+#define TICK_GAP      90.0
+#define TICKS         1000 /* more never stand TICK_GAP apart */
+#define MAX_NAME      48   /* letters of a model */
+#define MIN_PLOT      120.0
+#define LEAST_TEXT    13.0 /* on a bar */
+#define TEXT_HEIGHT   1.25 /* of a bar with a text, in its ems */
+#define MIN_BAR       18.0 /* a text and some air */
+#define MAX_BAR       110.0
 #define MAX_BAR_CELLS 48.0 /* in characters */
-#define MIN_GAP      4.0
-#define BAR_PART     0.75 /* of what a row has for bar and gap */
-#define GAP_PART     0.6  /* of a bar, at most */
-#define SPARE_ABOVE  0.4  /* of the height that is left over */
+#define MIN_GAP       4.0
+#define BAR_PART      0.75 /* of what a row has for bar and gap */
+#define GAP_PART      0.6  /* of a bar, at most */
+#define SPARE_ABOVE   0.4  /* of the height that is left over */
 
 static double title_height(const struct pen *p)
 {
@@ -147,7 +147,9 @@ bool frame_bar(const struct frame *f, double x0, double x1, double y, double hei
                bool exposed, unsigned n, const char *const *texts)
 {
     const struct pen *p = &f->pen;
-    const struct font least = {MIN(p->small.size, LEAST_TEXT), WEIGHT_NORMAL}, *const fonts[] = {&p->text, &p->small, &least};
+    const struct font least = {MIN(p->small.size, LEAST_TEXT), WEIGHT_NORMAL}, *const fonts[] = {&p->text,
+                                                                                                 &p->small,
+                                                                                                 &least};
 
     if (x1 > x0) {
         pen_box(p, x0, y, x1 - x0, height, shade);
@@ -157,7 +159,8 @@ bool frame_bar(const struct frame *f, double x0, double x1, double y, double hei
     for (unsigned i = 0; i < G_N_ELEMENTS(fonts) * n; i++) { /* rather a longer text than a larger one */
         const struct font *font = fonts[i % G_N_ELEMENTS(fonts)];
         const char *text = texts[i / G_N_ELEMENTS(fonts)];
-        if (pen_width(p, font, text) > x1 - x0 - FRAME_AIR * (exposed ? 2 : 1) || height < font->size * TEXT_HEIGHT)
+        if (pen_width(p, font, text) > x1 - x0 - FRAME_AIR * (exposed ? 2 : 1) ||
+            height < font->size * TEXT_HEIGHT)
             continue;
         pen_label(p, (x0 + x1) / 2, y + height / 2, height, font, shade, exposed, text);
         return true;
@@ -168,8 +171,9 @@ bool frame_bar(const struct frame *f, double x0, double x1, double y, double hei
 bool frame_no_room(const struct pen *p, const char *figure, const char *what, GError **error)
 {
     g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                "figure %s: %.0f x %.0f px leave no room for %s; use a higher canvas%s", figure, p->look->width,
-                p->look->height, what, p->look->font_scale > 1 ? " or a smaller --font-scale" : "");
+                "figure %s: %.0f x %.0f px leave no room for %s; use a higher canvas%s", figure,
+                p->look->width, p->look->height, what,
+                p->look->font_scale > 1 ? " or a smaller --font-scale" : "");
     return false;
 }
 
@@ -206,8 +210,8 @@ char *frame_headline(const struct pen *p, const struct digest *d, const char *me
         g_free(model);
         model = g_strconcat(cut, "…", NULL);
     }
-    return say(p->lang, "figure.headline", "mode", mode, "model", model, "n", count(d->n_ranks), "message", message,
-               NULL);
+    return say(p->lang, "figure.headline", "mode", mode, "model", model, "n", count(d->n_ranks), "message",
+               message, NULL);
 }
 
 char *frame_origin(const struct pen *p, const struct digest *d)

@@ -11,12 +11,11 @@
 #define MARK_SIZE  6.0
 #define MARK_APART 5.0 /* marks nearer than that to the one before are left out */
 
-#define CRITICAL   3.0 /* thickness of the bar over what is on the critical path */
-#define MIN_SPAN   1.5 /* width of what can be pointed at */
-#define SMALLEST   13.0
-#define TEXT_PART  0.62 /* of a lane's height, a label at most */
-#define MOST_FIT   0.95 /* of the labels, at a size that is taken for all */
-#define OTHERS     0.35 /* strength of what is not told apart */
+#define CRITICAL  3.0 /* thickness of the bar over what is on the critical path */
+#define MIN_SPAN  1.5 /* width of what can be pointed at */
+#define SMALLEST  13.0
+#define TEXT_PART 0.62 /* of a lane's height, a label at most */
+#define MOST_FIT  0.95 /* of the labels, at a size that is taken for all */
 
 /* Of the labels of a lane, by kind: what does not fit at the larger size is tried at the smaller one. */
 struct label_fonts {
@@ -57,33 +56,18 @@ static struct shade shade_of(const struct pen *p, const struct lane_style *s, en
     return palette_tint(p->palette, pen_shade(p, role), s->strength);
 }
 
-/* The number by which the look tells cells apart; OP_NONE: this one has none. */
-static uint32_t number_of(const struct pen *p, const struct tables *t, const struct cell *c)
-{
-    switch (p->look->color_by) {
-    case COLOR_BY_STAGE:
-        return t->n_stages && c->role != ROLE_COMM && c->first < t->n_stages ? c->first : OP_NONE;
-    case COLOR_BY_MICRO:
-        return c->micro;
-    case COLOR_BY_BUCKET:
-        return !t->n_stages && (c->role == ROLE_COMM || c->kind == OP_OPTIM) && c->first < t->n_buckets ? c->first
-                                                                                                  : OP_NONE;
-    default:
-        return OP_NONE;
-    }
-}
-
 static struct shade cell_shade(const struct pen *p, const struct tables *t, const struct lane_style *s,
                                const struct cell *c)
 {
-    const uint32_t number = number_of(p, t, c);
+    const uint32_t number = lanes_number(p, t, c);
 
     if (number != OP_NONE)
-        return palette_tint(p->palette, c->role == ROLE_COMM ? palette_hue(p->palette, number)
-                                                              : block_number_shade(p->palette, c->kind, number),
+        return palette_tint(p->palette,
+                            c->role == ROLE_COMM ? palette_hue(p->palette, number)
+                                                 : block_number_shade(p->palette, c->kind, number),
                             s->strength);
     return palette_tint(p->palette, pen_shade(p, (enum role)c->role),
-                        s->strength * (p->look->color_by == COLOR_BY_KIND ? 1 : OTHERS));
+                        s->strength * (p->look->color_by == COLOR_BY_KIND ? 1 : LANES_OTHERS));
 }
 
 #define NAMES 3
@@ -106,7 +90,8 @@ static const char *label_of(const struct pen *p, unsigned kind)
 /* A run of layers: "F embeddings", "F emb"; both "F3" for "layer3"; the shortest without the micro-batch. */
 static void name_layers(const struct pen *p, const struct tables *t, const struct cell *c, char *names[NAMES])
 {
-    const char *kind = label_of(p, c->kind), *from = t->layers[c->first].block, *to = t->layers[c->last].block;
+    const char *kind = label_of(p, c->kind), *from = t->layers[c->first].block,
+               *to = t->layers[c->last].block;
     char short_from[20], short_to[20], micro[16];
 
     block_short(from, short_from);
@@ -129,7 +114,8 @@ static void name_layers(const struct pen *p, const struct tables *t, const struc
 }
 
 /* The names of a compute cell, from long to short. */
-static void name_compute(const struct pen *p, const struct tables *t, const struct cell *c, char *names[NAMES])
+static void name_compute(const struct pen *p, const struct tables *t, const struct cell *c,
+                         char *names[NAMES])
 {
     const char *kind = label_of(p, c->kind);
     const uint32_t from = p->look->count_from;
@@ -161,8 +147,8 @@ static void name_comm(const struct pen *p, const struct tables *t, const struct 
     if (c->kind == OP_ALLREDUCE && c->first < t->n_buckets) {
         char bytes[32];
         const char *n = count(c->first + from);
-        names[0] = say(p->lang, "timeline.bucket", "n", n, "size", format_bytes(t->buckets[c->first].bytes, bytes),
-                       NULL);
+        names[0] = say(p->lang, "timeline.bucket", "n", n, "size",
+                       format_bytes(t->buckets[c->first].bytes, bytes), NULL);
         names[1] = g_strdup_printf("%s · %s", n, bytes);
         names[2] = g_strdup(n);
     } else if (t->n_stages && c->first == OP_NONE && c->micro != OP_NONE) {
@@ -188,8 +174,8 @@ static bool nameless(const struct cell *c)
 }
 
 /* How many cells of that kind have room for a name. */
-static unsigned count_fitting(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
-                              unsigned kind, const struct font *font)
+static unsigned count_fitting(const struct pen *p, const struct axis *a, const struct tables *t,
+                              const GArray *cells, unsigned kind, const struct font *font)
 {
     unsigned n = 0;
 
@@ -207,8 +193,8 @@ static unsigned count_fitting(const struct pen *p, const struct axis *a, const s
 }
 
 /* Of a kind the greatest size at which nearly all fit that fit at all, so that they look alike. */
-static struct font choose_font(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
-                               unsigned kind, const struct lane_style *s)
+static struct font choose_font(const struct pen *p, const struct axis *a, const struct tables *t,
+                               const GArray *cells, unsigned kind, const struct lane_style *s)
 {
     static const double sizes[] = {20, 17, 15};
     const struct font least = {SMALLEST, WEIGHT_NORMAL};
@@ -249,7 +235,8 @@ static const char *fit(const struct pen *p, const struct font *best, const struc
 }
 
 static bool label_compute(const struct pen *p, const struct axis *a, const struct tables *t,
-                          const struct cell *c, const struct lane_style *s, const struct label_fonts *f, double y)
+                          const struct cell *c, const struct lane_style *s, const struct label_fonts *f,
+                          double y)
 {
     const struct extent e = extent_of(a, c->start_ns, c->end_ns);
     const struct font *font;
@@ -258,7 +245,8 @@ static bool label_compute(const struct pen *p, const struct axis *a, const struc
     if (nameless(c) || e.w <= LABEL_AIR)
         return false;
     name_compute(p, t, c, names);
-    const char *text = fit(p, &f->best[c->kind], &f->least, NAMES, (const char *const *)names, e.w - LABEL_AIR, &font);
+    const char *text =
+        fit(p, &f->best[c->kind], &f->least, NAMES, (const char *const *)names, e.w - LABEL_AIR, &font);
     if (text)
         pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, font, cell_shade(p, t, s, c), false, text);
     free_names(names);
@@ -266,11 +254,13 @@ static bool label_compute(const struct pen *p, const struct axis *a, const struc
 }
 
 /* Cells too narrow for their names: one name for all of them. */
-static void label_run(const struct pen *p, const struct axis *a, const struct tables *t, const struct cell *first,
-                      const struct cell *last, const struct lane_style *s, const struct label_fonts *f, double y)
+static void label_run(const struct pen *p, const struct axis *a, const struct tables *t,
+                      const struct cell *first, const struct cell *last, const struct lane_style *s,
+                      const struct label_fonts *f, double y)
 {
     char micro[16];
-    const char *kind = label_of(p, first->kind), *phase = word_or(p->lang, "phase", phase_name(op_phase(first->kind)));
+    const char *kind = label_of(p, first->kind),
+               *phase = word_or(p->lang, "phase", phase_name(op_phase(first->kind)));
     g_autofree char *whole = g_strconcat(phase, micro_suffix(p, first, micro), NULL);
     g_autofree char *brief = g_strconcat(kind, micro, NULL);
     const char *const texts[] = {whole, brief, kind};
@@ -278,7 +268,8 @@ static void label_run(const struct pen *p, const struct axis *a, const struct ta
     const char *text = pen_fit(p, &f->least, G_N_ELEMENTS(texts), texts, e.w - 2 * LABEL_AIR);
 
     if (text)
-        pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, &f->least, cell_shade(p, t, s, first), true, text);
+        pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, &f->least, cell_shade(p, t, s, first), true,
+                  text);
 }
 
 /* A run is of one role, but for what is packed in between. */
@@ -306,8 +297,8 @@ static void label_runs(const struct pen *p, const struct axis *a, const struct t
     }
 }
 
-static void paint_cells(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
-                        const struct lane_style *s, double y)
+static void paint_cells(const struct pen *p, const struct axis *a, const struct tables *t,
+                        const GArray *cells, const struct lane_style *s, double y)
 {
     for (unsigned i = 0; i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
@@ -375,8 +366,8 @@ static void paint_marks(const struct pen *p, const struct axis *a, const GArray 
     }
 }
 
-static void paint_comm(const struct pen *p, const struct axis *a, const struct tables *t, const struct row *row,
-                       const struct lane_style *s, double y)
+static void paint_comm(const struct pen *p, const struct axis *a, const struct tables *t,
+                       const struct row *row, const struct lane_style *s, double y)
 {
     paint_cells(p, a, t, row->comm, s, y);
     paint_intervals(p, a, &row->gaps, y, s->lane, pen_shade(p, ROLE_LANE), false);
@@ -386,8 +377,9 @@ static void paint_comm(const struct pen *p, const struct axis *a, const struct t
 }
 
 /* What each cell says when it is pointed at: its longest name and how long it takes. */
-static void add_spans(const struct pen *p, const struct axis *a, const struct tables *t, const struct row *row,
-                      const GArray *cells, bool comm, const struct lane_style *s, double y)
+static void add_spans(const struct pen *p, const struct axis *a, const struct tables *t,
+                      const struct row *row, const GArray *cells, bool comm, const struct lane_style *s,
+                      double y)
 {
     for (unsigned i = 0; s->spans && i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
@@ -436,86 +428,4 @@ void lanes_paint(const struct pen *p, const struct axis *a, const struct tables 
     add_spans(p, a, t, row, row->compute, false, s, y);
     if (s->comm)
         add_spans(p, a, t, row, row->comm, true, s, comm_y);
-}
-
-/* --- legend */
-
-#define READY ROLES
-#define CRITICAL_PATH (ROLES + 1)
-
-/* What is thinner than a unit cannot be told by its colour anyway. */
-static uint32_t seen(const struct step_rows *rows, double ns_per_unit, bool marks)
-{
-    uint32_t set = 0;
-
-    for (uint32_t r = 0; r < rows->n; r++) {
-        const struct row *row = &rows->rows[r];
-        const GArray *cells[] = {row->copies, row->compute, row->comm};
-        for (unsigned k = 0; k < G_N_ELEMENTS(cells); k++)
-            for (unsigned i = 0; i < cells[k]->len; i++) {
-                const struct cell *c = &g_array_index(cells[k], struct cell, i);
-                const bool wide = c->role == ROLE_COMM || (double)(c->end_ns - c->start_ns) >= ns_per_unit;
-                set |= wide ? 1u << c->role : 0;
-            }
-        set |= row->waits.n ? 1u << ROLE_WAIT : 0;
-        set |= row->exposed.n ? 1u << ROLE_EXPOSED : 0;
-        set |= marks && row->marks->len ? 1u << READY : 0;
-    }
-    return set;
-}
-
-static const struct {
-    unsigned role;
-    const char *key;
-} known[] = {
-    {ROLE_INPUT, "legend.input"},
-    {ROLE_FORWARD, "legend.forward"},
-    {ROLE_LOSS, "legend.loss"},
-    {ROLE_BACKWARD, "legend.backward"},
-    {ROLE_INPUT_GRADIENT, "legend.input-gradient"},
-    {ROLE_WEIGHT_GRADIENT, "legend.weight-gradient"},
-    {ROLE_RECOMPUTE, "legend.recompute"},
-    {ROLE_PACK, "legend.pack"},
-    {READY, "legend.ready"},
-    {ROLE_COMM, "legend.comm"},
-    {ROLE_WAIT, "legend.wait"},
-    {ROLE_EXPOSED, "legend.exposed"},
-    {ROLE_OPTIMIZER, "legend.optimizer"},
-    {ROLE_UPDATE, "legend.update"},
-    {CRITICAL_PATH, "legend.critical"},
-};
-
-static struct legend_entry entry_of(const struct pen *p, unsigned i)
-{
-    const unsigned role = known[i].role;
-    const bool ink = role >= READY;
-    const double strength = p->look->color_by == COLOR_BY_KIND || ink ? 1 : OTHERS;
-    const struct shade shade = pen_shade(p, ink ? ROLE_INK : role == ROLE_EXPOSED ? ROLE_COMM : (enum role)role);
-
-    return (struct legend_entry){.text = word(p->lang, known[i].key),
-                                 .shade = palette_tint(p->palette, shade, strength),
-                                 .mark = role == READY,
-                                 .exposed = role == ROLE_EXPOSED};
-}
-
-unsigned lanes_legend(const struct pen *p, const struct step_rows *rows, const struct tables *t, double ns_per_unit,
-                      bool marks, GPtrArray *texts, struct legend_entry entries[static LANES_LEGEND_MAX])
-{
-    const uint32_t set = seen(rows, ns_per_unit, marks) | (p->look->critical ? 1u << CRITICAL_PATH : 0);
-    uint32_t numbers = 0;
-    unsigned n = 0;
-
-    for (uint32_t r = 0; r < rows->n; r++) {
-        const GArray *cells[] = {rows->rows[r].compute, rows->rows[r].comm};
-        for (unsigned k = 0; k < G_N_ELEMENTS(cells); k++)
-            for (unsigned i = 0; i < cells[k]->len; i++) {
-                const uint32_t number = number_of(p, t, &g_array_index(cells[k], struct cell, i));
-                numbers = number == OP_NONE ? numbers : MAX(numbers, number + 1);
-            }
-    }
-    n = blocks_legend(p, numbers, texts, entries);
-    for (unsigned i = 0; i < G_N_ELEMENTS(known); i++)
-        if (set & 1u << known[i].role)
-            entries[n++] = entry_of(p, i);
-    return n;
 }

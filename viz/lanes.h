@@ -19,6 +19,10 @@ double lanes_comm_y(const struct lane_style *, double y); /* top of the comm lan
 void lanes_paint(const struct pen *, const struct axis *, const struct tables *, const struct row *,
                  const struct lane_style *, double y);
 
+/* The number by which the look tells cells apart; OP_NONE: this one has none. */
+uint32_t lanes_number(const struct pen *, const struct tables *, const struct cell *);
+#define LANES_OTHERS 0.35 /* strength of what it does not tell apart */
+
 /* Entries of the legend for what the simplified rows show; their texts live as long as the language, or as `texts`. */
 #define LANES_LEGEND_MAX 28
 unsigned lanes_legend(const struct pen *, const struct step_rows *, const struct tables *, double ns_per_unit,

@@ -19,7 +19,8 @@ static GHashTable *loaded; /* name -> struct language */
 
 /* --- placeholders */
 
-/* "{name}" or "{name|one|many}" at the brace; the parts are cut out of it.  NULL: it is not closed, or has no name. */
+/* "{name}" or "{name|one|many}" at the brace; the parts are cut out of it.  NULL: it is not closed, or has no
+ * name. */
 static const char *take_placeholder(const char *at, char **parts[static 1])
 {
     const char *end = strchr(at, '}');
@@ -70,13 +71,14 @@ static bool check_text(const struct ini *ini, const char *group, const char *key
     const char *name;
 
     if (!names)
-        ini_error(ini, group, key, error, "'%s' has a brace that is neither {name} nor {name|one|many}", text);
+        ini_error(ini, group, key, error, "'%s' has a brace that is neither {name} nor {name|one|many}",
+                  text);
     else if (wanted && (name = lacking(wanted, names)))
-        ini_error(ini, group, key, error, "'%s' lacks {%s}, which says a number or a name; en.ini has '%s'", text,
-                  name, english);
+        ini_error(ini, group, key, error, "'%s' lacks {%s}, which says a number or a name; en.ini has '%s'",
+                  text, name, english);
     else if (wanted && (name = lacking(names, wanted)))
-        ini_error(ini, group, key, error, "'%s' has {%s}, of which nothing is known; en.ini has '%s'", text, name,
-                  english);
+        ini_error(ini, group, key, error, "'%s' has {%s}, of which nothing is known; en.ini has '%s'", text,
+                  name, english);
     else
         return true;
     return false;
@@ -105,7 +107,8 @@ static bool read_group(struct language *l, struct ini *ini, const char *group, c
     return true;
 }
 
-static bool complete(const struct language *l, const struct ini *ini, const struct language *english, GError **error)
+static bool complete(const struct language *l, const struct ini *ini, const struct language *english,
+                     GError **error)
 {
     g_autoptr(GList) keys = g_list_sort(g_hash_table_get_keys(english->texts), (GCompareFunc)strcmp);
 

@@ -87,10 +87,9 @@ static void name_rows(struct scene *s, const struct pen *p)
         bytes_text(r->peak, peak);
         const uint32_t from = p->look->count_from;
         g_autofree char *name = pen_rank_name(p, word(p->lang, "memory-figure.rank-names"));
-        r->name = r->first == r->last
-                      ? pen_rank(p, r->first)
-                      : say(p->lang, "memory-figure.ranks", "name", name,
-                            "first", count(r->first + from), "last", count(r->last + from), NULL);
+        r->name = r->first == r->last ? pen_rank(p, r->first)
+                                      : say(p->lang, "memory-figure.ranks", "name", name, "first",
+                                            count(r->first + from), "last", count(r->last + from), NULL);
         r->beside = r->measured < 0 ? g_strdup(peak)
                                     : say(p->lang, "memory-figure.beside", "peak", peak, "measured",
                                           bytes_text(r->measured, measured), NULL);
@@ -131,8 +130,8 @@ static void paint_bar(const struct scene *s, const struct row *r, double y, GStr
         number[strcspn(number, " ")] = '\0';
         const char *const texts[] = {named, whole, number};
         const double x1 = scale_at(&s->scale, at / s->unit.size);
-        if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, category_shade(&s->frame.pen, i), false, bytes[i] ? 3 : 0,
-                       texts))
+        if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, category_shade(&s->frame.pen, i), false,
+                       bytes[i] ? 3 : 0, texts))
             g_string_append_printf(missing, "%s%s", missing->len ? ", " : "", named);
         if (bytes[i])
             pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, name, r->first, whole);
@@ -169,9 +168,9 @@ static void paint_rows(const struct scene *s)
         paint_row(s, &s->rows[i], y + MARK);
     if (s->place.shown < s->n) {
         const struct row *last = &s->rows[s->place.shown - 1];
-        g_autofree char *text = say(f->pen.lang, "memory-figure.hidden-ranks", "first", count(f->pen.look->count_from),
-                                    "last", count(last->last + f->pen.look->count_from), "n", count(s->digest->n_ranks),
-                                    NULL);
+        g_autofree char *text =
+            say(f->pen.lang, "memory-figure.hidden-ranks", "first", count(f->pen.look->count_from), "last",
+                count(last->last + f->pen.look->count_from), "n", count(s->digest->n_ranks), NULL);
         frame_text(f, f->x0, y + FRAME_NOTE / 2 - 2, &f->pen.small, ALIGN_LEFT, ROLE_MUTED, text);
     }
 }

@@ -21,8 +21,8 @@ struct span {
 };
 
 struct notes {
-    GArray *spans, *texts; /* struct span, struct box */
-    double y, x0, x1;      /* of the lines; x1 0: not placed */
+    GArray *spans, *texts;                     /* struct span, struct box */
+    double y, x0, x1;                          /* of the lines; x1 0: not placed */
     double ns0, ns1, axis_x0, axis_x1, axis_y; /* ns1 <= ns0: no time */
 };
 
@@ -51,7 +51,8 @@ void notes_free(struct notes *n)
     g_free(n);
 }
 
-void notes_add_span(struct notes *n, double x, double y, double w, double h, const char *tag, const char *place)
+void notes_add_span(struct notes *n, double x, double y, double w, double h, const char *tag,
+                    const char *place)
 {
     const struct span s = {{x, y, x + w, y + h}, g_strdup(tag), g_strdup(place)};
 
@@ -186,7 +187,8 @@ static bool find_target(const struct notes *n, const char *name, struct box *tar
     }
     if (read_time(name, &ns) && n->ns1 > n->ns0) {
         if (ns < n->ns0 || ns > n->ns1) {
-            g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "--note: %s is not on the time axis of the figure", name);
+            g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                        "--note: %s is not on the time axis of the figure", name);
             return false;
         }
         const double x = n->axis_x0 + (n->axis_x1 - n->axis_x0) * (ns - n->ns0) / (n->ns1 - n->ns0);
@@ -278,8 +280,8 @@ struct callout {
     double x, left, w; /* of the line; of the text */
 };
 
-static bool make_callout(const struct notes *n, const struct pen *p, const char *note, double y, struct callout *c,
-                         GError **error)
+static bool make_callout(const struct notes *n, const struct pen *p, const char *note, double y,
+                         struct callout *c, GError **error)
 {
     g_autofree char *text = NULL, *name = NULL;
 
@@ -305,7 +307,8 @@ bool notes_paint(const struct notes *n, const struct pen *p, GError **error)
     for (unsigned i = 0; ok && i < notes; i++)
         ok = make_callout(n, p, list[i], n->y + line * (i + 1), &all[i], error);
     for (unsigned i = 0; ok && i < notes; i++)
-        notes_avoid((struct notes *)n, all[i].left, n->y + line * i, all[i].left + all[i].w, n->y + line * (i + 1));
+        notes_avoid((struct notes *)n, all[i].left, n->y + line * i, all[i].left + all[i].w,
+                    n->y + line * (i + 1));
     for (unsigned i = 0; ok && i < notes; i++) {
         const struct callout *c = &all[i];
         const double end = c->target.y0 + (c->target.y1 > c->target.y0 ? 3 : 0);
@@ -313,7 +316,8 @@ bool notes_paint(const struct notes *n, const struct pen *p, GError **error)
         pen_box(p, c->x - DOT / 2, end - DOT / 2, DOT, DOT, pen_shade(p, ROLE_INK));
     }
     for (unsigned i = 0; ok && i < notes; i++)
-        pen_text(p, all[i].left, n->y + line * (i + 0.5), &p->strong, ALIGN_LEFT, pen_color(p, ROLE_INK), all[i].text);
+        pen_text(p, all[i].left, n->y + line * (i + 0.5), &p->strong, ALIGN_LEFT, pen_color(p, ROLE_INK),
+                 all[i].text);
     for (unsigned i = 0; i < notes; i++)
         g_free(all[i].text);
     return ok;

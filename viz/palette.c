@@ -9,7 +9,10 @@ struct palette {
     struct shade shades[ROLES], hues[HUES];
 };
 
-#define PLAIN(color) {color, HATCH_NONE, 0}
+#define PLAIN(color)                                                                                         \
+    {                                                                                                        \
+        color, HATCH_NONE, 0                                                                                 \
+    }
 
 static const struct palette light = {
     .name = "light",

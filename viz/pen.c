@@ -5,18 +5,19 @@
 #include "viz/figure.h"
 #include "viz/notes.h"
 
-#define MIN_PX   0.5
-#define ELLIPSIS "…"
-#define MIDDLE   0.36 /* of an em, from the baseline up to the middle of capitals */
+#define MIN_PX     0.5
+#define ELLIPSIS   "…"
+#define MIDDLE     0.36 /* of an em, from the baseline up to the middle of capitals */
 #define ROW_PART   0.8  /* of a row, a text beside it */
 #define LEAST_TEXT 13.0
 #define MAX_RANK   130.0 /* width of what ranks are called */
-#define OUTLINE  0.8  /* width, of what is hatched */
+#define OUTLINE    0.8   /* width, of what is hatched */
 /* A canvas of that many units has room for letters that the last row can read. */
 #define ROOMY_WIDTH  1000.0
 #define ROOMY_HEIGHT 600.0
 
-struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct figure_options *o, struct notes *notes)
+struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct figure_options *o,
+                    struct notes *notes)
 {
     const double scale = o->font_scale > 0 ? o->font_scale : 1;
     const double px = ops->cells ? 1 : MAX(MIN_PX, MIN(o->width / 1280, o->height / 720) * scale);
@@ -114,14 +115,15 @@ void pen_text(const struct pen *p, double x, double y, const struct font *font, 
     if (!*text)
         return;
     if (p->notes) {
-        const double w = pen_width(p, font, text), left = align == ALIGN_LEFT ? x : x - w * (align == ALIGN_CENTER ? 0.5 : 1);
+        const double w = pen_width(p, font, text),
+                     left = align == ALIGN_LEFT ? x : x - w * (align == ALIGN_CENTER ? 0.5 : 1);
         notes_avoid(p->notes, left, y - font->size * 0.6, left + w, y + font->size * 0.6);
     }
     p->ops->text(p->draw, x * p->px, (y + MIDDLE * font->size) * p->px, &f, align, color, text);
 }
 
-void pen_label(const struct pen *p, double x, double y, double height, const struct font *font, struct shade shade,
-               bool chip, const char *text)
+void pen_label(const struct pen *p, double x, double y, double height, const struct font *font,
+               struct shade shade, bool chip, const char *text)
 {
     if (chip || shade.hatch != HATCH_NONE) {
         const double w = pen_width(p, font, text) + 4, h = MIN(font->size * 1.3, height);
@@ -222,7 +224,8 @@ void pen_span(const struct pen *p, double x, double y, double w, double h, const
         notes_add_span(p->notes, x, y, w, h, tag, place);
     if (!p->ops->span)
         return;
-    g_autofree char *whole = g_strconcat(tag, about && *about ? " · " : "", about, NULL), *text = pen_one_line(whole);
+    g_autofree char *whole = g_strconcat(tag, about && *about ? " · " : "", about, NULL),
+                    *text = pen_one_line(whole);
     p->ops->span(p->draw, x * p->px, y * p->px, w * p->px, h * p->px, text);
 }
 

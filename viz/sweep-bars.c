@@ -103,7 +103,9 @@ bool sweep_bars(struct frame *f, const struct series *series, GError **error)
 {
     const struct legend_entry entries[] = {
         {.text = word(f->pen.lang, "sweep.step"), .shade = pen_shade(&f->pen, ROLE_FORWARD)},
-        {.text = word(f->pen.lang, "sweep.exposed"), .shade = pen_shade(&f->pen, ROLE_COMM), .exposed = true}};
+        {.text = word(f->pen.lang, "sweep.exposed"),
+         .shade = pen_shade(&f->pen, ROLE_COMM),
+         .exposed = true}};
     struct scene s = {.frame = f};
 
     frame_legend(f, G_N_ELEMENTS(entries), entries);

@@ -22,7 +22,6 @@
 #define POINT      7.0
 #define MARKED     80 /* more points than that on a curve are too dense for marks */
 #define HEADROOM   1.08
-#define MAX_BRIEF  96 /* bytes of a short headline */
 
 /* The name of a curve, beside its last point. */
 struct label {
@@ -93,8 +92,8 @@ static double gutter_width(const struct scene *s)
     const double step = scale_step(&s->y, TICK_GAP);
     char text[32];
 
-    return MAX(40,
-               pen_width(&s->frame.pen, &s->frame.pen.text, scale_text(s->y.high, step, text)) + 2 * FRAME_AIR);
+    return MAX(40, pen_width(&s->frame.pen, &s->frame.pen.text, scale_text(s->y.high, step, text)) +
+                       2 * FRAME_AIR);
 }
 
 static int by_wanted(const void *a, const void *b)
@@ -148,10 +147,10 @@ static void paint_y_axis(const struct scene *s)
 {
     const struct frame *f = &s->frame;
     const double step = scale_step(&s->y, TICK_GAP);
-    g_autofree char *named = s->alone || s->n_labels == s->curves.n
-                                 ? g_strdup("")
-                                 : say(f->pen.lang, "sweep.named", "shown", count(s->n_labels), "n",
-                                       count(s->curves.n), NULL);
+    g_autofree char *named =
+        s->alone || s->n_labels == s->curves.n
+            ? g_strdup("")
+            : say(f->pen.lang, "sweep.named", "shown", count(s->n_labels), "n", count(s->curves.n), NULL);
     g_autofree char *axis = say(f->pen.lang, "sweep.axis", "unit", s->unit.name, NULL);
     g_autofree char *title = g_strconcat(axis, *named ? "; " : "", named, NULL);
 
@@ -170,8 +169,7 @@ static void paint_tick(const struct scene *s, const char *value, double x, doubl
 {
     const struct frame *f = &s->frame;
     g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.text, value, MAX_NAME);
-    const double half = pen_width(&f->pen, &f->pen.text, text) / 2,
-                 middle = MIN(x, f->pen.width - half - 2);
+    const double half = pen_width(&f->pen, &f->pen.text, text) / 2, middle = MIN(x, f->pen.width - half - 2);
 
     if (middle - half < *clear_from)
         return;
@@ -209,9 +207,10 @@ static void paint_x_axis(const struct scene *s)
         before = x;
     }
     const char *axis = s->series->axes[c->axis];
-    g_autofree char *title =
-        !c->log ? g_strdup(axis)
-                : say(f->pen.lang, c->low > 0 ? "sweep.logarithmic" : "sweep.logarithmic-0", "option", axis, NULL);
+    g_autofree char *title = !c->log
+                                 ? g_strdup(axis)
+                                 : say(f->pen.lang, c->low > 0 ? "sweep.logarithmic" : "sweep.logarithmic-0",
+                                       "option", axis, NULL);
     g_autofree char *shown = pen_ellipsize(&f->pen, &f->pen.text, title, f->x1 - f->x0);
     frame_text(f, (f->x0 + f->x1) / 2, s->y.at0 + TICK_LINE + NAME_LINE / 2, &f->pen.text, ALIGN_CENTER,
                ROLE_INK, shown);
@@ -222,7 +221,8 @@ static struct shade exposed_shade(const struct scene *s)
 {
     const struct shade comm = pen_shade(&s->frame.pen, ROLE_COMM);
 
-    return (struct shade){comm.hatch == HATCH_NONE ? comm.color : pen_color(&s->frame.pen, ROLE_GRID), HATCH_NONE, 0};
+    return (struct shade){comm.hatch == HATCH_NONE ? comm.color : pen_color(&s->frame.pen, ROLE_GRID),
+                          HATCH_NONE, 0};
 }
 
 /* Under the only curve: what of the step is exposed communication. */
@@ -249,7 +249,8 @@ static void paint_point(const struct scene *s, double x, double y, uint32_t colo
 
     pen_box(&s->frame.pen, x - half, y - half, POINT, POINT, (struct shade){color, HATCH_NONE, 0});
     if (!measured)
-        pen_box(&s->frame.pen, x - hole, y - hole, 2 * hole, 2 * hole, pen_shade(&s->frame.pen, ROLE_BACKGROUND));
+        pen_box(&s->frame.pen, x - hole, y - hole, 2 * hole, 2 * hole,
+                pen_shade(&s->frame.pen, ROLE_BACKGROUND));
 }
 
 static void paint_curve(const struct scene *s, uint32_t k)
@@ -297,7 +298,8 @@ static void paint_labels(const struct scene *s)
     for (uint32_t i = 0; i < s->n_labels; i++) {
         const struct label *l = &s->labels[i];
         const uint32_t color = curve_color(s, l->curve);
-        pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1, palette_dashed(s->frame.pen.palette, l->curve));
+        pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1,
+                 palette_dashed(s->frame.pen.palette, l->curve));
         pen_box(&s->frame.pen, x, l->y - POINT / 2, POINT, POINT, (struct shade){color, HATCH_NONE, 0});
         frame_text(&s->frame, x + POINT + 4, l->y, &s->frame.pen.text, ALIGN_LEFT, ROLE_INK, l->text);
     }
@@ -311,12 +313,13 @@ static void paint_best(const struct scene *s)
     const double x = curves_at(&s->curves, &s->x, s->curves.at[s->series->best]), y = y_of(s, best->step_ns);
     char number[32];
     g_autofree char *values = series_place(s->series, s->series->best);
-    g_autofree char *whole = say(f->pen.lang, "sweep.best", "place", values, "time",
-                                 format_duration(best->step_ns, number), NULL);
+    g_autofree char *whole =
+        say(f->pen.lang, "sweep.best", "place", values, "time", format_duration(best->step_ns, number), NULL);
     g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.strong, whole, f->x1 - f->x0);
     const double half = pen_width(&f->pen, &f->pen.strong, text) / 2;
 
-    pen_line(&f->pen, x, s->best_y + 0.7 * f->pen.strong.size, x, y - POINT, pen_color(&s->frame.pen, ROLE_INK), 1.5, true);
+    pen_line(&f->pen, x, s->best_y + 0.7 * f->pen.strong.size, x, y - POINT,
+             pen_color(&s->frame.pen, ROLE_INK), 1.5, true);
     pen_mark(&f->pen, x, y - POINT / 2 - 1.5 * POINT, 1.5 * POINT, pen_color(&f->pen, ROLE_INK));
     frame_text(f, CLAMP(x, f->x0 + half, f->x1 - half), s->best_y, &f->pen.strong, ALIGN_CENTER, ROLE_INK,
                text);
@@ -348,7 +351,8 @@ static void paint_legend(struct scene *s)
         entries[n++] =
             (struct legend_entry){.text = word(l, "sweep.full"), .shade = pen_shade(&s->frame.pen, ROLE_INK)};
     if (failed)
-        entries[n++] = (struct legend_entry){.text = word(l, "sweep.no-numbers"), .shade = muted, .mark = true};
+        entries[n++] =
+            (struct legend_entry){.text = word(l, "sweep.no-numbers"), .shade = muted, .mark = true};
     frame_legend(&s->frame, n, entries);
 }
 
@@ -371,41 +375,6 @@ static void paint(struct scene *s)
     paint_best(s);
 }
 
-/* --- what is said */
-
-static char *headline(const struct language *l, const struct series *s, char **brief)
-{
-    char time[32];
-    g_autofree char *values = series_place(s, s->best);
-
-    format_duration(s->points[s->best].step_ns, time);
-    g_autofree char *where = say(l, "sweep.best-at", "time", time, "place", values, NULL);
-    *brief = strlen(where) < MAX_BRIEF ? g_strdup(where) : say(l, "sweep.best-step", "time", time, NULL);
-    return g_strdup_printf("%s: %s", s->title ? s->title : word(l, "sweep.title"), where);
-}
-
-static char *caption(const struct language *l, const struct series *s, const char *extra)
-{
-    GString *text = g_string_new(s->title ? s->title : word(l, "sweep.title"));
-    uint32_t failed = 0, first = 0;
-
-    for (uint32_t i = s->n_points; i-- > 0;)
-        if (s->points[i].why_not) {
-            failed++;
-            first = i;
-        }
-    g_autofree char *points = say(l, "sweep.points", "n", count(s->n_points), NULL);
-    words_append(text, points);
-    if (failed) {
-        g_autofree char *values = series_place(s, first);
-        g_autofree char *why = say(l, "sweep.failed", "n", count(failed), "place", values, "reason",
-                                   s->points[first].why_not, NULL);
-        words_append(text, why);
-    }
-    words_append(text, extra);
-    return g_string_free(text, FALSE);
-}
-
 static bool drawable(const struct series *s, GError **error)
 {
     if (s && s->best < s->n_points)
@@ -422,8 +391,8 @@ static bool draw_sweep(const struct figure_input *in, const struct pen *pen, GEr
 
     if (!drawable(in->series, error))
         return false;
-    g_autofree char *brief = NULL, *title = headline(pen->lang, in->series, &brief),
-                    *origin = caption(pen->lang, in->series, pen->look->caption);
+    g_autofree char *brief = NULL, *title = words_sweep_headline(pen->lang, in->series, &brief),
+                    *origin = words_sweep_caption(pen->lang, in->series, pen->look->caption);
     s.frame = frame_begin(pen, title, brief, origin);
     if (!curves_make(&s.curves, in->series))
         return sweep_bars(&s.frame, in->series, error);

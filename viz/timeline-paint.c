@@ -46,8 +46,8 @@ static void paint_beside(const struct timeline *s, int64_t at_ns, double middle,
     frame_text(&s->frame, x, middle, &font, ALIGN_LEFT, role, text);
 }
 
-static void paint_exposed(const struct timeline *s, const struct step_rows *rows, uint32_t i, const struct analysis *a,
-                          const struct lane_style *style, double y, enum role role)
+static void paint_exposed(const struct timeline *s, const struct step_rows *rows, uint32_t i,
+                          const struct analysis *a, const struct lane_style *style, double y, enum role role)
 {
     const struct row *row = &rows->rows[i];
     int64_t at_ns;
@@ -87,8 +87,8 @@ static void paint_hidden(const struct timeline *s)
     if (s->shown == n)
         return;
     g_autofree char *slowest = pen_rank(p, s->in->analysis->slowest_rank);
-    g_autofree char *whole =
-        say(p->lang, "timeline.hidden-ranks", "shown", count(s->shown), "n", count(n), "slowest", slowest, NULL);
+    g_autofree char *whole = say(p->lang, "timeline.hidden-ranks", "shown", count(s->shown), "n", count(n),
+                                 "slowest", slowest, NULL);
     g_autofree char *text = pen_ellipsize(p, &p->small, whole, f->x1 - f->x0 - 4);
     pen_box(p, f->x0, s->hidden_y + 4, pen_width(p, &p->small, text) + 3, TIMELINE_HIDDEN - 4,
             pen_shade(p, ROLE_BACKGROUND));
@@ -147,8 +147,8 @@ static void paint_saved(const struct timeline *s)
     const uint32_t color = pen_color(p, ROLE_INK);
     g_autofree char *whole = NULL, *brief = NULL;
 
-    words_saved(p->lang, other->variant->name, other->variant->trace->simulated && !s->in->trace->simulated, with,
-                without, &whole, &brief);
+    words_saved(p->lang, other->variant->name, other->variant->trace->simulated && !s->in->trace->simulated,
+                with, without, &whole, &brief);
     const char *const texts[] = {whole, brief};
     /* over the bracket, or before it: nowhere else is it clear of the line at the end of the step */
     for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
@@ -156,8 +156,8 @@ static void paint_saved(const struct timeline *s)
         const bool over = w <= x1 - x0 - 2 * TIMELINE_AIR;
         if (!over && w > x0 - TIMELINE_AIR - f->x0)
             continue;
-        frame_text(f, over ? (x0 + x1) / 2 : x0 - TIMELINE_AIR, y - 19, &p->strong, over ? ALIGN_CENTER : ALIGN_RIGHT,
-                   ROLE_INK, texts[i]);
+        frame_text(f, over ? (x0 + x1) / 2 : x0 - TIMELINE_AIR, y - 19, &p->strong,
+                   over ? ALIGN_CENTER : ALIGN_RIGHT, ROLE_INK, texts[i]);
         break;
     }
     pen_line(p, x0, y, x1, y, color, 2, false);
@@ -172,7 +172,8 @@ static void paint_other(const struct timeline *s, const struct timeline_other *o
     const struct trace *t = other->variant->trace;
     g_autofree char *step = timeline_step_text(s, &other->rows);
 
-    const struct font strong = pen_capped(&f->pen.strong, style.lane), text = pen_capped(&f->pen.text, style.lane);
+    const struct font strong = pen_capped(&f->pen.strong, style.lane),
+                      text = pen_capped(&f->pen.text, style.lane);
     frame_text(f, f->x0, other->y + style.lane / 2, &strong, ALIGN_LEFT, ROLE_INK, other->name);
     frame_text(f, f->x0, lanes_comm_y(&style, other->y) + style.lane / 2, &text, ALIGN_LEFT, ROLE_MUTED,
                words_made(f->pen.lang, t->simulated, !s->in->trace->simulated));

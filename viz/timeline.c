@@ -13,13 +13,13 @@
 #define EASY_LANE   26.0 /* where not all ranks fit anyway */
 #define MAX_LANE    58.0
 /* Parts of a lane's height. */
-#define STRIP_PART  0.3
-#define OTHER_PART  0.8 /* a lane of a step with another overlap */
-#define OTHER_STRIP 3.0
-#define SPARE_ABOVE 0.4   /* of the height that is left over */
-#define MAX_NAME    140.0 /* of an overlap */
+#define STRIP_PART   0.3
+#define OTHER_PART   0.8 /* a lane of a step with another overlap */
+#define OTHER_STRIP  3.0
+#define SPARE_ABOVE  0.4   /* of the height that is left over */
+#define MAX_NAME     140.0 /* of an overlap */
 #define LEGEND_RANKS 8
-#define MUTED       0.4   /* strength of its colours */
+#define MUTED        0.4 /* strength of its colours */
 
 struct lane_style timeline_style(const struct timeline *s)
 {
@@ -28,7 +28,8 @@ struct lane_style timeline_style(const struct timeline *s)
 
 struct lane_style timeline_other_style(const struct timeline *s)
 {
-    return (struct lane_style){s->lane * OTHER_PART, OTHER_STRIP, s->frame.pen.ops->cells ? 1 : MUTED, true, false, false};
+    return (struct lane_style){
+        s->lane * OTHER_PART, OTHER_STRIP, s->frame.pen.ops->cells ? 1 : MUTED, true, false, false};
 }
 
 /* --- what stands where, from top to bottom */
@@ -63,7 +64,8 @@ static void drop_last_other(struct timeline *s)
 /* Lane heights that `ranks` ranks and the other steps take together. */
 static double lanes_needed(const struct timeline *s, uint32_t ranks)
 {
-    const double rank = (s->comm ? 2 + STRIP_PART : 1) + TIMELINE_GAP_PART, other = 2 * OTHER_PART + TIMELINE_GAP_PART;
+    const double rank = (s->comm ? 2 + STRIP_PART : 1) + TIMELINE_GAP_PART,
+                 other = 2 * OTHER_PART + TIMELINE_GAP_PART;
 
     return ranks * rank - TIMELINE_GAP_PART + s->n_others * other - (s->n_others ? TIMELINE_GAP_PART : 0);
 }
@@ -149,9 +151,10 @@ char *timeline_beside(const struct timeline *s, const struct step_rows *rows, co
     /* Right of the line at the end of the step, which ranks share; of others, of what is there. */
     *at_ns = rows == &s->ranks ? rows->span_ns : MAX(row->comm_end_ns, row->backward_end_ns);
     if (a->pipeline)
-        return step != a->median_step ? NULL
-                                      : say(l, "timeline.bubble", "time",
-                                            format_duration(a->pipeline->ranks[row->rank].idle_ns, time), NULL);
+        return step != a->median_step
+                   ? NULL
+                   : say(l, "timeline.bubble", "time",
+                         format_duration(a->pipeline->ranks[row->rank].idle_ns, time), NULL);
     const struct partition *p = &a->partition[(size_t)step * a->n_ranks + row->rank];
     return say(l, "timeline.exposed", "time", format_duration(p->exposed_comm_ns, time), NULL);
 }
@@ -192,7 +195,8 @@ static double gutter_width(const struct timeline *s)
 {
     const struct pen *p = &s->frame.pen;
     g_autofree char *rank = pen_rank(p, s->in->trace->t.n_ranks - 1);
-    double w = MAX(pen_width(p, &p->text, word(p->lang, "lane.compute")), pen_width(p, &p->text, word(p->lang, "lane.comm")));
+    double w = MAX(pen_width(p, &p->text, word(p->lang, "lane.compute")),
+                   pen_width(p, &p->text, word(p->lang, "lane.comm")));
 
     w += TIMELINE_GUTTER_GAP + pen_width(p, &p->strong, rank);
     for (uint32_t i = 0; i < s->n_others; i++)
@@ -208,8 +212,8 @@ static void place_columns(struct timeline *s)
 
     for (uint32_t i = 0; i < s->n_others; i++)
         to_ns = MAX(to_ns, s->others[i].rows.span_ns);
-    s->axis = (struct axis){s->from_ns, to_ns - s->from_ns, s->frame.x0 + gutter_width(s) + TIMELINE_GUTTER_GAP,
-                            s->frame.x1};
+    s->axis = (struct axis){s->from_ns, to_ns - s->from_ns,
+                            s->frame.x0 + gutter_width(s) + TIMELINE_GUTTER_GAP, s->frame.x1};
     make_room_for_step(s, &s->ranks, s->in->analysis);
     for (uint32_t i = 0; i < s->n_others; i++)
         make_room_for_step(s, &s->others[i].rows, s->others[i].variant->analysis);
@@ -253,7 +257,8 @@ static bool choose_window(struct timeline *s, const struct figure_options *o, GE
 
     if (!rows_collect(&rows, s->in->trace, s->step, 0, NULL)) {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                    "figure timeline: nothing in step %u of the trace takes time; there is nothing to draw", s->step);
+                    "figure timeline: nothing in step %u of the trace takes time; there is nothing to draw",
+                    s->step);
         return false;
     }
     s->from_ns = o->from_ns;
@@ -284,8 +289,8 @@ static bool drawable(struct timeline *s, const struct figure_options *o, GError 
         return false;
     }
     if (o->step > a->n_steps) {
-        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure timeline: the trace has %u step%s, not %u", a->n_steps,
-                    a->n_steps == 1 ? "" : "s", o->step);
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure timeline: the trace has %u step%s, not %u",
+                    a->n_steps, a->n_steps == 1 ? "" : "s", o->step);
         return false;
     }
     s->step = o->step ? o->step - 1 : a->median_step;
@@ -294,7 +299,8 @@ static bool drawable(struct timeline *s, const struct figure_options *o, GError 
 
 static void begin(struct timeline *s, const struct pen *pen)
 {
-    g_autofree char *title = words_headline(pen, s->in, pen->width - 48), *caption = words_origin(pen, s->in, s->step);
+    g_autofree char *title = words_headline(pen, s->in, pen->width - 48),
+                    *caption = words_origin(pen, s->in, s->step);
 
     s->frame = frame_begin(pen, title, title, caption);
 }

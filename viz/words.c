@@ -6,7 +6,8 @@
 #include "viz/rows.h"
 
 #define MIN_MODEL    80.0
-#define ABBREVIATION 4 /* letters; modes no longer than that are written in capitals */
+#define MAX_BRIEF    96 /* bytes of a short headline */
+#define ABBREVIATION 4  /* letters; modes no longer than that are written in capitals */
 
 static bool is(const char *name, const char *overlap)
 {
@@ -52,8 +53,8 @@ char *words_headline(const struct pen *pen, const struct figure_input *in, doubl
     const struct tables *t = &in->trace->t;
     const struct font *font = &pen->title;
     g_autofree char *what = message(pen->lang, in), *mode = words_mode(pen->lang, t->mode);
-    g_autofree char *rest = say(pen->lang, "figure.headline", "mode", mode, "model", "", "n", count(t->n_ranks),
-                                "message", what, NULL);
+    g_autofree char *rest = say(pen->lang, "figure.headline", "mode", mode, "model", "", "n",
+                                count(t->n_ranks), "message", what, NULL);
     const double left = MAX(width - pen_width(pen, font, rest), MIN_MODEL);
     g_autofree char *model =
         pen_ellipsize(pen, font, t->model ? t->model : word(pen->lang, "figure.unnamed-model"), left);
@@ -76,15 +77,16 @@ static void append_own(GString *text, char *part)
 
 void words_append_label(const struct language *l, GString *text, const char *key, const char *value)
 {
-    append_own(text, say(l, "caption.label", "key", word_or(l, "label", key), "value", word_or(l, "value", value),
-                         NULL));
+    append_own(text, say(l, "caption.label", "key", word_or(l, "label", key), "value",
+                         word_or(l, "value", value), NULL));
 }
 
-GString *words_work(const struct language *l, bool simulated, const char *mode, const char *model, uint32_t ranks)
+GString *words_work(const struct language *l, bool simulated, const char *mode, const char *model,
+                    uint32_t ranks)
 {
-    g_autofree char *work =
-        say(l, simulated ? "caption.simulated" : "caption.work", "mode", mode ? mode : word(l, "caption.unknown-mode"),
-            "model", model ? model : word(l, "figure.unnamed-model"), "n", count(ranks), NULL);
+    g_autofree char *work = say(l, simulated ? "caption.simulated" : "caption.work", "mode",
+                                mode ? mode : word(l, "caption.unknown-mode"), "model",
+                                model ? model : word(l, "figure.unnamed-model"), "n", count(ranks), NULL);
 
     return g_string_new(work);
 }
@@ -103,7 +105,8 @@ static void describe_buckets(const struct language *l, const struct tables *t, G
     if (g_str_equal(low, high))
         append_own(text, say(l, "caption.buckets", "n", count(t->n_buckets), "size", low, NULL));
     else
-        append_own(text, say(l, "caption.buckets-between", "n", count(t->n_buckets), "least", low, "most", high, NULL));
+        append_own(text, say(l, "caption.buckets-between", "n", count(t->n_buckets), "least", low, "most",
+                             high, NULL));
 }
 
 static void describe_pipeline(const struct language *l, const struct figure_input *in, GString *text)
@@ -112,19 +115,20 @@ static void describe_pipeline(const struct language *l, const struct figure_inpu
     const char *schedule = in->trace->t.schedule;
     char total[32], ideal[32];
 
-    append_own(text, say(l, "caption.schedule", "schedule", schedule ? schedule : word(l, "caption.unknown"), NULL));
+    append_own(
+        text, say(l, "caption.schedule", "schedule", schedule ? schedule : word(l, "caption.unknown"), NULL));
     if (p->n_stages > p->n_ranks)
         append_own(text, say(l, "caption.stages", "n", count(p->n_stages), NULL));
-    append_own(text, p->n_rounds > 1
-                         ? say(l, "caption.rounds", "rounds", count(p->n_rounds), "n",
-                               count(p->n_micro / p->n_rounds), NULL)
-                         : say(l, "caption.micro", "n", count(p->n_micro), NULL));
-    append_own(text, say(l, "caption.bubble", "total", words_percent(100 * pipeline_bubble_of_total(p), total), "ideal",
-                         words_percent(100 * pipeline_bubble_of_ideal(p), ideal), NULL));
+    append_own(text, p->n_rounds > 1 ? say(l, "caption.rounds", "rounds", count(p->n_rounds), "n",
+                                           count(p->n_micro / p->n_rounds), NULL)
+                                     : say(l, "caption.micro", "n", count(p->n_micro), NULL));
+    append_own(text,
+               say(l, "caption.bubble", "total", words_percent(100 * pipeline_bubble_of_total(p), total),
+                   "ideal", words_percent(100 * pipeline_bubble_of_ideal(p), ideal), NULL));
 }
 
-static void describe_step(const struct language *l, const struct figure_input *in, uint32_t step, uint32_t from,
-                          GString *text)
+static void describe_step(const struct language *l, const struct figure_input *in, uint32_t step,
+                          uint32_t from, GString *text)
 {
     const struct trace *t = in->trace;
     const uint32_t micro = rows_micro_batches(t, step);
@@ -132,8 +136,8 @@ static void describe_step(const struct language *l, const struct figure_input *i
     if (in->name)
         append_own(text, say(l, "caption.overlap", "overlap", word_or(l, "overlap", in->name), NULL));
     if (in->analysis->n_steps > 1)
-        append_own(text, say(l, step == in->analysis->median_step ? "caption.median-step" : "caption.step", "i",
-                             count(step + 1), "n", count(in->analysis->n_steps), NULL));
+        append_own(text, say(l, step == in->analysis->median_step ? "caption.median-step" : "caption.step",
+                             "i", count(step + 1), "n", count(in->analysis->n_steps), NULL));
     if (t->cancelled)
         words_append(text, word(l, "caption.interrupted"));
     if (in->analysis->pipeline)
@@ -166,12 +170,13 @@ const char *words_made(const struct language *l, bool simulated, bool predicted)
     return word(l, !simulated ? "figure.measured" : predicted ? "figure.predicted" : "figure.simulated");
 }
 
-void words_saved(const struct language *l, const char *overlap, bool guessed, int64_t with_ns, int64_t without_ns,
-                 char **whole, char **brief)
+void words_saved(const struct language *l, const char *overlap, bool guessed, int64_t with_ns,
+                 int64_t without_ns, char **whole, char **brief)
 {
     const int64_t saved_ns = without_ns - with_ns;
     const bool claim = is(overlap, "none") && !(guessed && saved_ns < 0);
-    const char *const key = claim ? (saved_ns < 0 ? "costs" : "saves") : (saved_ns < 0 ? "longer" : "shorter");
+    const char *const key =
+        claim ? (saved_ns < 0 ? "costs" : "saves") : (saved_ns < 0 ? "longer" : "shorter");
     char time[32], number[32];
     g_autofree char *brief_key = g_strconcat("timeline.", key, NULL),
                     *whole_key = g_strconcat(brief_key, "-percent", guessed ? "-predicted" : "", NULL);
@@ -180,4 +185,37 @@ void words_saved(const struct language *l, const char *overlap, bool guessed, in
     format_duration(ABS(saved_ns), time);
     *brief = say(l, brief_key, "time", time, NULL);
     *whole = say(l, whole_key, "time", time, "percent", number, NULL);
+}
+
+char *words_sweep_headline(const struct language *l, const struct series *s, char **brief)
+{
+    char time[32];
+    g_autofree char *values = series_place(s, s->best);
+
+    format_duration(s->points[s->best].step_ns, time);
+    g_autofree char *where = say(l, "sweep.best-at", "time", time, "place", values, NULL);
+    *brief = strlen(where) < MAX_BRIEF ? g_strdup(where) : say(l, "sweep.best-step", "time", time, NULL);
+    return g_strdup_printf("%s: %s", s->title ? s->title : word(l, "sweep.title"), where);
+}
+
+char *words_sweep_caption(const struct language *l, const struct series *s, const char *extra)
+{
+    GString *text = g_string_new(s->title ? s->title : word(l, "sweep.title"));
+    uint32_t failed = 0, first = 0;
+
+    for (uint32_t i = s->n_points; i-- > 0;)
+        if (s->points[i].why_not) {
+            failed++;
+            first = i;
+        }
+    g_autofree char *points = say(l, "sweep.points", "n", count(s->n_points), NULL);
+    words_append(text, points);
+    if (failed) {
+        g_autofree char *values = series_place(s, first);
+        g_autofree char *why = say(l, "sweep.failed", "n", count(failed), "place", values, "reason",
+                                   s->points[first].why_not, NULL);
+        words_append(text, why);
+    }
+    words_append(text, extra);
+    return g_string_free(text, FALSE);
 }

@@ -23,6 +23,9 @@ const char *words_made(const struct language *, bool simulated, bool predicted);
  * stands in brackets.  guessed: the other is a prediction of a step that was measured.  g_free both. */
 void words_saved(const struct language *, const char *overlap, bool guessed, int64_t with_ns, int64_t without_ns,
                  char **whole, char **brief);
+/* Of a sweep, which has a best point.  g_free all. */
+char *words_sweep_headline(const struct language *, const struct series *, char **brief);
+char *words_sweep_caption(const struct language *, const struct series *, const char *extra);
 const char *words_percent(double percent, char text[static 32]); /* "16.6" */
 
 #endif
