@@ -80,6 +80,7 @@ void plan_release(struct plan *plan)
     g_free(plan->micro_rows);
     g_free(plan->order);
     g_free(plan->clocks);
+    g_free(plan->clock_lane);
     g_free(plan->place);
     g_free(plan->arena_bytes);
     tables_release(&plan->t);

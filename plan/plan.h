@@ -138,9 +138,10 @@ struct plan {
     const char *ini;     /* the model as model_parse takes it, in t.strings; NULL: nobody said */
     struct model_override override;
     uint32_t *order;     /* sealed: a topological order of the ops, members of a gang adjacent */
-    /* sealed: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of the op's rank up to which ops come
-     * before it by a path of ops of that rank; 0: none.  On its own lane it is its own place. */
-    uint32_t *clocks, clock_slots;
+    /* placed, or sealed where that took it, else NULL: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of
+     * the op's rank up to which ops come before it by a path of ops of that rank; 0: none.  On its own lane it is its own
+     * place.  clock_lane: by lane, its number among its rank's. */
+    uint32_t *clocks, *clock_lane, clock_slots;
     uint64_t *place;     /* placed: per root value, offset in its rank's arena (unused for views) */
     uint64_t *arena_bytes; /* placed: per rank */
     bool sealed;
