@@ -1,11 +1,11 @@
 /* Whether the members of a gang fit together. */
-#include "base/huge.h"
 #include "plan/gangs.h"
 #include "plan/seal.h"
 
 struct check {
     const struct plan *plan;
     GError **error;
+    bool plain; /* see seal_plain */
 };
 
 #define refuse(s, op, ...) seal_refuse((s)->plan, (op), (s)->error, __VA_ARGS__)
@@ -82,6 +82,19 @@ static bool check_pieces(const struct check *s, const struct gang *gang, uint32_
                            0);
 }
 
+static unsigned message_mode(unsigned kind)
+{
+    return kind == OP_SEND ? ACCESS_READ : kind == OP_RECV ? ACCESS_WRITE : ACCESS_UPDATE;
+}
+
+bool seal_plain(const struct plan *plan, uint32_t id)
+{
+    const struct op *op = &plan->ops[id];
+    return (op->tag.kind != OP_SEND && !is_receiver(op->tag.kind)) ||
+           (count_accesses(op) == 1 && plan->accesses[op->first_access].mode == message_mode(op->tag.kind) &&
+            access_bytes(plan, op, 0) == op->tag.bytes);
+}
+
 static bool check_pair(const struct check *s, const struct gang *gang, uint32_t i)
 {
     const struct plan *plan = s->plan;
@@ -92,10 +105,9 @@ static bool check_pair(const struct check *s, const struct gang *gang, uint32_t 
     unsigned other = plan->ops[members[1 - i]].tag.kind;
     if (op->tag.kind == OP_SEND ? !is_receiver(other) : other != OP_SEND)
         return refuse(s, members[i], "its gang has no %s", op->tag.kind == OP_SEND ? "receiver" : "sender");
-    unsigned mode = op->tag.kind == OP_SEND   ? ACCESS_READ
-                    : op->tag.kind == OP_RECV ? ACCESS_WRITE
-                                              : ACCESS_UPDATE;
-    return check_pieces(s, gang, i, mode);
+    if (s->plain && op->tag.bytes == plan->ops[members[0]].tag.bytes)
+        return true;
+    return check_pieces(s, gang, i, message_mode(op->tag.kind));
 }
 
 /* The first member has every other's pieces, in order. */
@@ -154,9 +166,9 @@ static bool check_member(const struct check *s, const struct gang *gang, uint32_
     return is_exchange(kind) ? check_exchange(s, gang, i) : check_alike(s, gang, i);
 }
 
-bool seal_gang(const struct plan *plan, const struct gang *gang, GError **error)
+bool seal_gang(const struct plan *plan, const struct gang *gang, bool plain, GError **error)
 {
-    const struct check s = {plan, error};
+    const struct check s = {plan, error, plain};
     for (uint32_t i = 0; i < gang->n; i++)
         if (!check_member(&s, gang, i))
             return false;
@@ -165,15 +177,13 @@ bool seal_gang(const struct plan *plan, const struct gang *gang, GError **error)
 
 bool seal_gangs(struct plan *plan, GError **error)
 {
-    g_free(plan->gang_ops);
-    plan->gang_ops = huge_new(uint32_t, plan->n_ops);
     plan->n_gang_ops = gangs_gather(plan, plan->gangs, plan->gang_ops);
     for (uint32_t g = 0; g < plan->n_gangs; g++) {
         if (plan->gangs[g].n == 0) {
             g_set_error(error, PLAN_ERROR, PLAN_ERROR_INVALID, "gang %u has no op", g);
             return false;
         }
-        if (!seal_gang(plan, &plan->gangs[g], error))
+        if (!seal_gang(plan, &plan->gangs[g], false, error))
             return false;
     }
     return true;

@@ -2,6 +2,7 @@
  * through them, forward and backward, in the order of a schedule. */
 #include <string.h>
 
+#include "base/huge.h"
 #include "plan/pipeline.h"
 #include "plan/split.h"
 
@@ -37,10 +38,11 @@ static uint32_t n_stages(const struct shape *shape)
     return shape->actions ? shape->actions->n_stages : pipe.ranks * pipe.per_rank;
 }
 
-/* A mini-batch each where there is no flush, else a part of the step's. */
+/* A mini-batch each where there is no flush, else a part of the step's: as ranks that divide the samples weigh them. */
 void pipeline_rows(const struct shape *shape, struct plan *plan)
 {
     const uint32_t a_round = pipeline_micro(shape), n = plan->n_micro = a_round * n_rounds(shape);
+    const gsize all = (gsize)shape->ranks * n;
     const double share = 1.0 / (is_asynchronous(shape) ? n : n_rounds(shape));
     plan->batch = shape->batch;
     plan->t.n_rounds = n_rounds(shape);
@@ -48,16 +50,19 @@ void pipeline_rows(const struct shape *shape, struct plan *plan)
     plan->rank_share = g_new(double, shape->ranks);
     plan->rank_first = g_new0(uint32_t, shape->ranks);
     plan->rank_rows = g_new(uint32_t, shape->ranks);
-    plan->micro_rows = g_new(uint32_t, (gsize)shape->ranks * n);
-    plan->micro_weight = g_new(double, (gsize)shape->ranks *n);
+    plan->micro_rows = huge_new(uint32_t, all);
+    for (uint32_t m = 0; m < n; m++)
+        plan->micro_rows[m] = chunk_size(shape->batch, a_round, m % a_round);
     for (uint32_t r = 0; r < shape->ranks; r++) {
         plan->rank_share[r] = share;
         plan->rank_rows[r] = shape->batch;
-        for (uint32_t m = 0; m < n; m++) {
-            const uint32_t rows = chunk_size(shape->batch, a_round, m % a_round);
-            plan->micro_rows[(gsize)r * n + m] = rows;
-            plan->micro_weight[(gsize)r * n + m] = is_asynchronous(shape) ? 1 : (double)rows / shape->batch;
-        }
+        if (r > 0)
+            memcpy(&plan->micro_rows[(gsize)r * n], plan->micro_rows, n * sizeof *plan->micro_rows);
+    }
+    if (is_asynchronous(shape)) {
+        plan->micro_weight = huge_new(double, all);
+        for (gsize i = 0; i < all; i++)
+            plan->micro_weight[i] = 1;
     }
 }
 

@@ -21,7 +21,6 @@ struct walk {
     struct plan *plan;
     const struct seal_links *links;
     struct track *tracks;
-    uint32_t *arrived; /* per gang: members whose dependencies are met */
     uint32_t *woken;   /* ops, room for the lanes of a rank and one more */
     uint32_t n;        /* ops in the order, which serves as the queue too */
     GError **error;
@@ -50,16 +49,16 @@ static void arrive(struct walk *w, uint32_t op, uint32_t g)
 {
     struct plan *plan = w->plan;
     struct gang *gang = &plan->gangs[g];
-    if (w->arrived[g] == 0) {
+    if (w->links->arrived[g] == 0) {
         gang->first = plan->n_gang_ops;
         plan->n_gang_ops += gang->n;
     }
     uint32_t *members = &plan->gang_ops[gang->first];
-    members[w->arrived[g]++] = op;
-    if (w->arrived[g] < gang->n)
+    members[w->links->arrived[g]++] = op;
+    if (w->links->arrived[g] < gang->n)
         return;
     sort_by_rank(plan, members, gang->n);
-    if (!seal_gang(plan, gang, w->error))
+    if (!seal_gang(plan, gang, w->links->plain, w->error))
         w->failed = true;
     memcpy(&plan->order[w->n], members, gang->n * sizeof *members);
     w->n += gang->n;
@@ -89,8 +88,11 @@ static void look(struct walk *w, struct track *track, uint32_t lane)
 static void begin_op(struct walk *w, struct track *track, uint32_t op)
 {
     track->head = op;
-    if (op != OP_NONE)
-        track->dep = w->plan->ops[op].first_dep;
+    if (op == OP_NONE)
+        return;
+    track->dep = w->plan->ops[op].first_dep;
+    if (w->links->next[op] != OP_NONE)
+        __builtin_prefetch(&w->plan->ops[w->links->next[op]]);
 }
 
 /* In the order of ids. */
@@ -221,14 +223,10 @@ static bool refuse_deadlock(const struct walk *w)
 bool seal_order(struct plan *plan, const struct seal_links *links, GError **error)
 {
     g_autofree struct track *tracks = g_new(struct track, (gsize)plan->t.n_lanes + 1);
-    g_autofree uint32_t *arrived = huge_new0(uint32_t, plan->n_gangs);
     g_autofree uint32_t *woken = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
-    struct walk w = {plan, links, tracks, arrived, woken, .error = error};
-    g_free(plan->order);
-    g_free(plan->gang_ops);
-    plan->order = huge_new(uint32_t, (gsize)plan->n_ops + 1);
-    plan->gang_ops = huge_new(uint32_t, (gsize)plan->n_gang_ops + 1);
+    struct walk w = {plan, links, tracks, woken, .error = error};
     plan->n_gang_ops = 0;
+    memset(links->arrived, 0, plan->n_gangs * sizeof *links->arrived);
     run(&w);
     if (w.failed)
         return false;

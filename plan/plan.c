@@ -6,7 +6,7 @@ G_DEFINE_QUARK(parprof_plan, plan_error)
 
 /* Capacities, and the costs that exist, so that a key is stored once. */
 struct plan_index {
-    uint32_t ops, values, accesses, deps, gangs, gang_ops, costs;
+    uint32_t ops, values, accesses, deps, gangs, costs;
     GHashTable *cost_ids; /* struct cost_key * (owned) -> id + 1 */
 };
 
@@ -71,7 +71,6 @@ void plan_release(struct plan *plan)
     g_free(plan->accesses);
     g_free(plan->deps);
     g_free(plan->gangs);
-    g_free(plan->gang_ops);
     g_free(plan->costs);
     g_free(plan->rank_share);
     g_free(plan->rank_first);

@@ -122,7 +122,7 @@ struct plan {
     struct access *accesses;
     uint32_t *deps;
     struct gang *gangs;
-    uint32_t *gang_ops;
+    uint32_t *gang_ops;  /* in the memory of order, behind it */
     struct cost_key *costs;
     uint32_t batch;      /* samples of a step of all ranks; 0: nobody said */
     double *rank_share;  /* per rank: what its losses count in the step's, and what PACK multiplies by; where ranks divide

@@ -67,9 +67,9 @@ static bool check_values(struct seal *s)
     return true;
 }
 
-static bool is_receiver(unsigned kind)
+static bool is_message(unsigned kind)
 {
-    return kind == OP_RECV || kind == OP_RECV_ADD;
+    return kind == OP_SEND || kind == OP_RECV || kind == OP_RECV_ADD;
 }
 
 static bool check_tag(const struct seal *s, uint32_t id)
@@ -85,7 +85,7 @@ static bool check_tag(const struct seal *s, uint32_t id)
         return refuse(s, id, "stage %u, but there are %u", tag->stage, plan->t.n_stages);
     if (tag->gang != OP_NONE && tag->gang >= plan->n_gangs)
         return refuse(s, id, "gang %u, but there are %u", tag->gang, plan->n_gangs);
-    if (tag->gang == OP_NONE && (tag->kind == OP_SEND || is_receiver(tag->kind)))
+    if (is_message(tag->kind) && tag->gang == OP_NONE)
         return refuse(s, id, "is in no gang, so it has no peer");
     if (tag->coll != OP_NONE && tag->coll >= plan->n_colls)
         return refuse(s, id, "collective %u, but there are %u", tag->coll, plan->n_colls);
@@ -133,6 +133,7 @@ static void link_op(struct seal *s, uint32_t id)
     s->links.next[id] = OP_NONE;
     *last = id;
     if (op->tag.gang != OP_NONE) {
+        s->links.plain = s->links.plain && seal_plain(plan, id);
         plan->gangs[op->tag.gang].n++;
         plan->n_gang_ops++;
     }
@@ -165,24 +166,35 @@ static bool has_empty_gang(const struct plan *plan)
 static void begin(struct seal *s)
 {
     struct plan *plan = s->plan;
+    g_clear_pointer(&plan->order, g_free);
+    plan->gang_ops = NULL;
     g_clear_pointer(&plan->clocks, g_free);
     g_clear_pointer(&plan->clock_lane, g_free);
     plan->n_gang_ops = 0;
     for (uint32_t g = 0; g < plan->n_gangs; g++)
         plan->gangs[g].n = 0;
-    s->links.next = huge_new(uint32_t, (gsize)plan->n_ops + 1);
+    s->links.plain = true;
+    s->links.next = huge_new(uint32_t, (gsize)plan->n_ops + plan->n_gangs + 1);
+    s->links.arrived = s->links.next + plan->n_ops;
     s->links.first = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
     s->last = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
     memset(s->links.first, 0xff, plan->t.n_lanes * sizeof *s->last);
     memset(s->last, 0xff, plan->t.n_lanes * sizeof *s->last);
 }
 
+static bool find_order(struct seal *s)
+{
+    struct plan *plan = s->plan;
+    plan->order = huge_new(uint32_t, (gsize)plan->n_ops + plan->n_gang_ops + 1);
+    plan->gang_ops = plan->order + plan->n_ops;
+    return (!has_empty_gang(plan) || seal_gangs(plan, s->error)) && seal_order(plan, &s->links, s->error);
+}
+
 bool plan_seal(struct plan *plan, GError **error)
 {
     struct seal s = {.plan = plan, .error = error};
     begin(&s);
-    plan->sealed = check_lanes(&s) && check_values(&s) && check_ops(&s) &&
-                   (!has_empty_gang(plan) || seal_gangs(plan, error)) && seal_order(plan, &s.links, error);
+    plan->sealed = check_lanes(&s) && check_values(&s) && check_ops(&s) && find_order(&s);
     g_free(s.links.next);
     g_free(s.links.first);
     g_free(s.last);
