@@ -225,14 +225,20 @@ static void reserve(const struct pipeline *p)
     plan_reserve(p->b->plan, &room);
 }
 
+static void *unknown(gsize n, gsize bytes_each)
+{
+    return memset(g_malloc_n(n, bytes_each), 0xff, n * bytes_each);
+}
+
 static void fill_caches(struct pipeline *p)
 {
-    const gsize costs = (gsize)OP_KINDS * p->b->shape->model->n_layers * 4,
-                flops = (gsize)OP_KINDS * pipe_stages(p) * 2;
-    p->costs = g_new(uint32_t, costs);
-    p->stage_flops = g_new(uint64_t, flops);
-    memset(p->costs, 0xff, costs * sizeof *p->costs);
-    memset(p->stage_flops, 0xff, flops * sizeof *p->stage_flops);
+    const gsize layers = p->b->shape->model->n_layers, stages = pipe_stages(p);
+    p->costs = unknown(OP_KINDS * layers * 4, sizeof *p->costs);
+    p->stage_flops = unknown(OP_KINDS * stages * 2, sizeof *p->stage_flops);
+    p->sizes = unknown(layers * VALUE_CLASSES * 2, sizeof *p->sizes);
+    p->hops = unknown(stages * 4, sizeof *p->hops);
+    memset(p->input_costs, 0xff, sizeof p->input_costs);
+    memset(p->loss_costs, 0xff, sizeof p->loss_costs);
 }
 
 /* PyTorch's pipeline stops checkpointing at the chunks that were asked for, of which fewer may come out. */
@@ -276,6 +282,8 @@ static void close_pipeline(struct pipeline *p)
     g_free(p->gangs);
     g_free(p->costs);
     g_free(p->stage_flops);
+    g_free(p->sizes);
+    g_free(p->hops);
 }
 
 /* --- a rank */
