@@ -5,7 +5,6 @@
 struct check {
     const struct plan *plan;
     GError **error;
-    bool plain; /* see seal_plain */
 };
 
 #define refuse(s, op, ...) seal_refuse((s)->plan, (op), (s)->error, __VA_ARGS__)
@@ -87,12 +86,20 @@ static unsigned message_mode(unsigned kind)
     return kind == OP_SEND ? ACCESS_READ : kind == OP_RECV ? ACCESS_WRITE : ACCESS_UPDATE;
 }
 
-bool seal_plain(const struct plan *plan, uint32_t id)
+/* One piece of its bytes, accessed as its kind does. */
+static bool is_plain(const struct plan *plan, const struct op *op)
 {
-    const struct op *op = &plan->ops[id];
-    return (op->tag.kind != OP_SEND && !is_receiver(op->tag.kind)) ||
-           (count_accesses(op) == 1 && plan->accesses[op->first_access].mode == message_mode(op->tag.kind) &&
-            access_bytes(plan, op, 0) == op->tag.bytes);
+    return count_accesses(op) == 1 &&
+           plan->accesses[op->first_access].mode == message_mode(op->tag.kind) &&
+           access_bytes(plan, op, 0) == op->tag.bytes;
+}
+
+bool seal_pair(const struct plan *plan, uint32_t a, uint32_t b)
+{
+    const struct op *x = &plan->ops[a], *y = &plan->ops[b];
+    return (x->tag.kind == OP_SEND ? is_receiver(y->tag.kind) : is_receiver(x->tag.kind) && y->tag.kind == OP_SEND) &&
+           seal_rank(plan, a) != seal_rank(plan, b) && x->tag.bytes == y->tag.bytes && is_plain(plan, x) &&
+           is_plain(plan, y);
 }
 
 static bool check_pair(const struct check *s, const struct gang *gang, uint32_t i)
@@ -105,8 +112,6 @@ static bool check_pair(const struct check *s, const struct gang *gang, uint32_t 
     unsigned other = plan->ops[members[1 - i]].tag.kind;
     if (op->tag.kind == OP_SEND ? !is_receiver(other) : other != OP_SEND)
         return refuse(s, members[i], "its gang has no %s", op->tag.kind == OP_SEND ? "receiver" : "sender");
-    if (s->plain && op->tag.bytes == plan->ops[members[0]].tag.bytes)
-        return true;
     return check_pieces(s, gang, i, message_mode(op->tag.kind));
 }
 
@@ -166,9 +171,9 @@ static bool check_member(const struct check *s, const struct gang *gang, uint32_
     return is_exchange(kind) ? check_exchange(s, gang, i) : check_alike(s, gang, i);
 }
 
-bool seal_gang(const struct plan *plan, const struct gang *gang, bool plain, GError **error)
+bool seal_gang(const struct plan *plan, const struct gang *gang, GError **error)
 {
-    const struct check s = {plan, error, plain};
+    const struct check s = {plan, error};
     for (uint32_t i = 0; i < gang->n; i++)
         if (!check_member(&s, gang, i))
             return false;
@@ -183,7 +188,7 @@ bool seal_gangs(struct plan *plan, GError **error)
             g_set_error(error, PLAN_ERROR, PLAN_ERROR_INVALID, "gang %u has no op", g);
             return false;
         }
-        if (!seal_gang(plan, &plan->gangs[g], false, error))
+        if (!seal_gang(plan, &plan->gangs[g], error))
             return false;
     }
     return true;

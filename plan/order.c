@@ -15,31 +15,40 @@ struct track {
     uint32_t waits_for; /* op */
     uint32_t waiters;   /* first of the lanes that wait for an op of this one; OP_NONE */
     uint32_t link;      /* the next lane that waits where this one does */
+    uint32_t rank;
 };
 
 struct walk {
     struct plan *plan;
-    const struct seal_links *links;
+    struct seal_links *links;
+    const struct seal_node *nodes;
     struct track *tracks;
-    uint32_t *woken;   /* ops, room for the lanes of a rank and one more */
-    uint32_t n;        /* ops in the order, which serves as the queue too */
+    uint32_t *woken; /* ops, room for the lanes of a rank and one more */
+    uint32_t n;      /* ops in the order, which serves as the queue too */
     GError **error;
     bool failed;
 };
 
+/* In links.meets, per gang: members that may begin, and whether all is checked. */
+#define UNCHECKED (UINT32_C(1) << 31)
+
+static uint32_t track_rank(const struct walk *w, uint32_t op)
+{
+    return w->tracks[w->nodes[op].lane].rank;
+}
+
 static int by_rank(const void *a, const void *b, void *user)
 {
-    const struct plan *plan = user;
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b, r = seal_rank(plan, x),
-                   q = seal_rank(plan, y);
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b, r = track_rank(user, x),
+                   q = track_rank(user, y);
     return r != q ? (r > q) - (r < q) : (x > y) - (x < y);
 }
 
-static void sort_by_rank(struct plan *plan, uint32_t *members, uint32_t n)
+static void sort_by_rank(struct walk *w, uint32_t *members, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++)
-        if (seal_rank(plan, members[i]) < seal_rank(plan, members[i - 1])) {
-            g_qsort_with_data(members, (gint)n, sizeof *members, by_rank, plan);
+        if (track_rank(w, members[i]) < track_rank(w, members[i - 1])) {
+            g_qsort_with_data(members, (gint)n, sizeof *members, by_rank, w);
             return;
         }
 }
@@ -49,29 +58,30 @@ static void arrive(struct walk *w, uint32_t op, uint32_t g)
 {
     struct plan *plan = w->plan;
     struct gang *gang = &plan->gangs[g];
-    if (w->links->arrived[g] == 0) {
+    uint32_t *meets = &w->links->meets[g];
+    if ((*meets & ~UNCHECKED) == 0) {
         gang->first = plan->n_gang_ops;
         plan->n_gang_ops += gang->n;
     }
     uint32_t *members = &plan->gang_ops[gang->first];
-    members[w->links->arrived[g]++] = op;
-    if (w->links->arrived[g] < gang->n)
+    members[(*meets)++ & ~UNCHECKED] = op;
+    if ((*meets & ~UNCHECKED) < gang->n)
         return;
-    sort_by_rank(plan, members, gang->n);
-    if (!seal_gang(plan, gang, w->links->plain, w->error))
+    sort_by_rank(w, members, gang->n);
+    if ((*meets & UNCHECKED) && !seal_gang(plan, gang, w->error))
         w->failed = true;
-    memcpy(&plan->order[w->n], members, gang->n * sizeof *members);
-    w->n += gang->n;
+    for (uint32_t i = 0; i < gang->n; i++)
+        plan->order[w->n++] = members[i];
 }
 
 /* Goes on with what the first op of a lane waits for. */
 static void look(struct walk *w, struct track *track, uint32_t lane)
 {
     const struct plan *plan = w->plan;
-    const struct op *op = &plan->ops[track->head];
-    for (; track->dep < op[1].first_dep; track->dep++) {
+    const struct seal_node *node = &w->nodes[track->head];
+    for (; track->dep < node[1].first_dep; track->dep++) {
         const uint32_t on = plan->deps[track->dep];
-        struct track *other = &w->tracks[plan->ops[on].lane];
+        struct track *other = &w->tracks[w->nodes[on].lane];
         if (other->head > on)
             continue;
         track->waits_for = on;
@@ -79,8 +89,8 @@ static void look(struct walk *w, struct track *track, uint32_t lane)
         other->waiters = lane;
         return;
     }
-    if (op->tag.gang != OP_NONE)
-        arrive(w, track->head, op->tag.gang);
+    if (node->gang != OP_NONE)
+        arrive(w, track->head, node->gang);
     else
         w->plan->order[w->n++] = track->head;
 }
@@ -88,11 +98,8 @@ static void look(struct walk *w, struct track *track, uint32_t lane)
 static void begin_op(struct walk *w, struct track *track, uint32_t op)
 {
     track->head = op;
-    if (op == OP_NONE)
-        return;
-    track->dep = w->plan->ops[op].first_dep;
-    if (w->links->next[op] != OP_NONE)
-        __builtin_prefetch(&w->plan->ops[w->links->next[op]]);
+    if (op != OP_NONE)
+        track->dep = w->nodes[op].first_dep;
 }
 
 /* In the order of ids. */
@@ -105,8 +112,7 @@ static void wake(struct walk *w, uint32_t op, uint32_t n)
 
 static void finish(struct walk *w, uint32_t op)
 {
-    const struct plan *plan = w->plan;
-    struct track *track = &w->tracks[plan->ops[op].lane];
+    struct track *track = &w->tracks[w->nodes[op].lane];
     uint32_t n = 0;
     for (uint32_t *lane = &track->waiters; *lane != OP_NONE;) {
         struct track *waiter = &w->tracks[*lane];
@@ -116,11 +122,11 @@ static void finish(struct walk *w, uint32_t op)
         } else
             lane = &waiter->link;
     }
-    begin_op(w, track, w->links->next[op]);
+    begin_op(w, track, w->nodes[op].next);
     if (track->head != OP_NONE)
         wake(w, track->head, n++);
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t lane = plan->ops[w->woken[i]].lane;
+        const uint32_t lane = w->nodes[w->woken[i]].lane;
         look(w, &w->tracks[lane], lane);
     }
 }
@@ -128,12 +134,12 @@ static void finish(struct walk *w, uint32_t op)
 /* What can begin stands in the order of ids, a gang where its first member does. */
 static int by_first(const void *a, const void *b, void *user)
 {
-    const struct plan *plan = user;
+    const struct walk *w = user;
     const uint32_t ids[] = {*(const uint32_t *)a, *(const uint32_t *)b};
     uint32_t first[2];
     for (unsigned i = 0; i < 2; i++) {
-        const uint32_t g = plan->ops[ids[i]].tag.gang;
-        first[i] = g == OP_NONE ? ids[i] : plan->gang_ops[plan->gangs[g].first];
+        const uint32_t g = w->nodes[ids[i]].gang;
+        first[i] = g == OP_NONE ? ids[i] : w->plan->gang_ops[w->plan->gangs[g].first];
     }
     return first[0] != first[1] ? (first[0] > first[1]) - (first[0] < first[1]) : by_rank(a, b, user);
 }
@@ -142,13 +148,13 @@ static void begin(struct walk *w)
 {
     const struct plan *plan = w->plan;
     for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
-        w->tracks[i] = (struct track){.waiters = OP_NONE};
+        w->tracks[i] = (struct track){.waiters = OP_NONE, .rank = plan->t.lanes[i].rank};
         begin_op(w, &w->tracks[i], w->links->first[i]);
     }
     for (uint32_t i = 0; i < plan->t.n_lanes; i++)
         if (w->tracks[i].head != OP_NONE)
             look(w, &w->tracks[i], i);
-    g_qsort_with_data(plan->order, (gint)w->n, sizeof *plan->order, by_first, w->plan);
+    g_qsort_with_data(plan->order, (gint)w->n, sizeof *plan->order, by_first, w);
 }
 
 static void run(struct walk *w)
@@ -192,8 +198,8 @@ static uint32_t *link_back(const struct walk *w)
     uint32_t *previous = huge_new(uint32_t, (gsize)w->plan->n_ops + 1);
     memset(previous, 0xff, w->plan->n_ops * sizeof *previous);
     for (uint32_t i = 0; i < w->plan->n_ops; i++)
-        if (w->links->next[i] != OP_NONE)
-            previous[w->links->next[i]] = i;
+        if (w->nodes[i].next != OP_NONE)
+            previous[w->nodes[i].next] = i;
     return previous;
 }
 
@@ -220,13 +226,14 @@ static bool refuse_deadlock(const struct walk *w)
                        other);
 }
 
-bool seal_order(struct plan *plan, const struct seal_links *links, GError **error)
+bool seal_order(struct plan *plan, struct seal_links *links, GError **error)
 {
     g_autofree struct track *tracks = g_new(struct track, (gsize)plan->t.n_lanes + 1);
     g_autofree uint32_t *woken = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
-    struct walk w = {plan, links, tracks, woken, .error = error};
+    struct walk w = {plan, links, links->nodes, tracks, woken, .error = error};
     plan->n_gang_ops = 0;
-    memset(links->arrived, 0, plan->n_gangs * sizeof *links->arrived);
+    for (uint32_t g = 0; g < plan->n_gangs; g++)
+        links->meets[g] = links->meets[g] == MEETS_CHECKED ? 0 : UNCHECKED;
     run(&w);
     if (w.failed)
         return false;

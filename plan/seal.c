@@ -123,20 +123,29 @@ static bool check_op(const struct seal *s, uint32_t id)
     return check_tag(s, id);
 }
 
-/* Lanes as chains, gangs as numbers of ops. */
-static void link_op(struct seal *s, uint32_t id)
+/* Most gangs are a pair, seen to be right when its second member comes by. */
+static void join(struct seal *s, uint32_t id, uint32_t g)
 {
     struct plan *plan = s->plan;
-    const struct op *op = &plan->ops[id];
+    uint32_t *meets = &s->links.meets[g];
+    const uint32_t n = ++plan->gangs[g].n;
+    plan->n_gang_ops++;
+    if (n == 1 || n > 2)
+        *meets = id;
+    else if (seal_pair(plan, *meets, id))
+        *meets = MEETS_CHECKED;
+}
+
+static void link_op(struct seal *s, uint32_t id)
+{
+    const struct op *op = &s->plan->ops[id];
+    struct seal_node *nodes = s->links.nodes;
     uint32_t *last = &s->last[op->lane];
-    *(*last == OP_NONE ? &s->links.first[op->lane] : &s->links.next[*last]) = id;
-    s->links.next[id] = OP_NONE;
+    *(*last == OP_NONE ? &s->links.first[op->lane] : &nodes[*last].next) = id;
     *last = id;
-    if (op->tag.gang != OP_NONE) {
-        s->links.plain = s->links.plain && seal_plain(plan, id);
-        plan->gangs[op->tag.gang].n++;
-        plan->n_gang_ops++;
-    }
+    nodes[id] = (struct seal_node){OP_NONE, op->lane, op->first_dep, op->tag.gang};
+    if (op->tag.gang != OP_NONE)
+        join(s, id, op->tag.gang);
 }
 
 static bool check_ops(struct seal *s)
@@ -173,9 +182,9 @@ static void begin(struct seal *s)
     plan->n_gang_ops = 0;
     for (uint32_t g = 0; g < plan->n_gangs; g++)
         plan->gangs[g].n = 0;
-    s->links.plain = true;
-    s->links.next = huge_new(uint32_t, (gsize)plan->n_ops + plan->n_gangs + 1);
-    s->links.arrived = s->links.next + plan->n_ops;
+    s->links.nodes = huge_new(struct seal_node, (gsize)plan->n_ops + 1 + plan->n_gangs / 4 + 1);
+    s->links.meets = (uint32_t *)&s->links.nodes[plan->n_ops + 1];
+    s->links.nodes[plan->n_ops] = (struct seal_node){.first_dep = plan->n_deps};
     s->links.first = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
     s->last = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
     memset(s->links.first, 0xff, plan->t.n_lanes * sizeof *s->last);
@@ -195,7 +204,7 @@ bool plan_seal(struct plan *plan, GError **error)
     struct seal s = {.plan = plan, .error = error};
     begin(&s);
     plan->sealed = check_lanes(&s) && check_values(&s) && check_ops(&s) && find_order(&s);
-    g_free(s.links.next);
+    g_free(s.links.nodes);
     g_free(s.links.first);
     g_free(s.last);
     return plan->sealed;

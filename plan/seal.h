@@ -17,25 +17,31 @@ static inline uint32_t seal_rank(const struct plan *plan, uint32_t op)
     return plan->t.lanes[plan->ops[op].lane].rank;
 }
 
-/* Ops that share a lane, as links; and what the search for an order needs beside them. */
-struct seal_links {
-    uint32_t *next;    /* per op: the one after it on its lane, or OP_NONE */
-    uint32_t *first;   /* per lane: its first op, or OP_NONE */
-    uint32_t *arrived; /* per gang, the search's own: members that may begin */
-    bool plain;        /* all ops are, see seal_plain */
+/* What the search for an order reads of an op: it goes through all ranks at once, and lives on what a line of the cache holds.
+ * There is one more than ops, for the end of the last one's dependencies. */
+struct seal_node {
+    uint32_t next; /* the op after it on its lane, or OP_NONE */
+    uint32_t lane, first_dep, gang;
 };
+
+/* Made while ops are checked. */
+struct seal_links {
+    struct seal_node *nodes;
+    uint32_t *first; /* per lane: its first op, or OP_NONE */
+    uint32_t *meets; /* per gang: MEETS_CHECKED, or its first member by id; the search's own from then on */
+};
+#define MEETS_CHECKED (OP_NONE - 1) /* nothing is left to check */
 
 /* gang-check.c.  Invariant 3, of one gang whose members are listed in rank order; of all gangs, which lists them first:
  * false, with the error, at the first that is wrong or empty. */
-bool seal_gang(const struct plan *, const struct gang *, bool plain, GError **);
+bool seal_gang(const struct plan *, const struct gang *, GError **);
 bool seal_gangs(struct plan *, GError **);
-/* Whether an op, if it is sent or received at all, is one piece of its bytes, accessed as its kind does.  Where all are,
- * `plain` above, a sender and its receiver agree if their bytes do. */
-bool seal_plain(const struct plan *, uint32_t op);
+/* Whether two ops alone are a gang without fault: one sends and one receives a piece, of the same bytes. */
+bool seal_pair(const struct plan *, uint32_t a, uint32_t b);
 
 /* order.c.  Invariant 2, and 3 on the way: fills order, gang_ops and the gangs, for which there is room, and of which n is
  * known. */
-bool seal_order(struct plan *, const struct seal_links *, GError **);
+bool seal_order(struct plan *, struct seal_links *, GError **);
 
 /* hazards.c.  Invariants 4 and 5: new when values are known to be right, and whether one is a view; then each op, in order, once
  * it is known to be right; then the judgement, of the first that is not. */
