@@ -86,9 +86,9 @@ static unsigned message_mode(unsigned kind)
     return kind == OP_SEND ? ACCESS_READ : kind == OP_RECV ? ACCESS_WRITE : ACCESS_UPDATE;
 }
 
-/* One piece of its bytes, accessed as its kind does. */
-static bool is_plain(const struct plan *plan, const struct op *op)
+bool seal_plain(const struct plan *plan, uint32_t id)
 {
+    const struct op *op = &plan->ops[id];
     return count_accesses(op) == 1 &&
            plan->accesses[op->first_access].mode == message_mode(op->tag.kind) &&
            access_bytes(plan, op, 0) == op->tag.bytes;
@@ -96,10 +96,9 @@ static bool is_plain(const struct plan *plan, const struct op *op)
 
 bool seal_pair(const struct plan *plan, uint32_t a, uint32_t b)
 {
-    const struct op *x = &plan->ops[a], *y = &plan->ops[b];
-    return (x->tag.kind == OP_SEND ? is_receiver(y->tag.kind) : is_receiver(x->tag.kind) && y->tag.kind == OP_SEND) &&
-           seal_rank(plan, a) != seal_rank(plan, b) && x->tag.bytes == y->tag.bytes && is_plain(plan, x) &&
-           is_plain(plan, y);
+    const struct op_tag *x = &plan->ops[a].tag, *y = &plan->ops[b].tag;
+    return (x->kind == OP_SEND ? is_receiver(y->kind) : is_receiver(x->kind) && y->kind == OP_SEND) &&
+           seal_rank(plan, a) != seal_rank(plan, b) && x->bytes == y->bytes;
 }
 
 static bool check_pair(const struct check *s, const struct gang *gang, uint32_t i)

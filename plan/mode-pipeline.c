@@ -255,10 +255,22 @@ void pipeline_order(const struct shape *shape, struct actions *out)
     schedule_order(shape->schedule, &pipe, out);
 }
 
+/* What the ids of any rank take: see fill_arrays and pipe_open_channels. */
+static gsize most_ids(const struct pipeline *p)
+{
+    const struct actions *a = p->actions;
+    gsize most_actions = 0;
+    for (uint32_t i = 0; i < a->n_ranks; i++)
+        most_actions = MAX(most_actions, a->first[i + 1] - a->first[i]);
+    /* A slot has two actions at least. */
+    return 4 * (gsize)p->b->shape->model->n_layers + pipe_stages(p) + 9 * (most_actions / 2) +
+           2 * (gsize)p->micro + most_actions + 1 + 2 * ((gsize)p->b->plan->n_updates + 1);
+}
+
 static void open_pipeline(struct pipeline *p, struct build *b, struct actions *own)
 {
     const struct shape *shape = b->shape;
-    *p = (struct pipeline){.b = b, .rounds = n_rounds(shape), .micro = pipeline_micro(shape)};
+    *p = (struct pipeline){.b = b, .blank = build_tag(OP_INPUT), .rounds = n_rounds(shape), .micro = pipeline_micro(shape)};
     p->actions = shape->actions;
     p->asynchronous = is_asynchronous(shape);
     if (!shape->actions) {
@@ -273,6 +285,7 @@ static void open_pipeline(struct pipeline *p, struct build *b, struct actions *o
     reserve(p);
     fill_gangs(p);
     fill_caches(p);
+    p->memory = huge_new(uint32_t, most_ids(p));
 }
 
 static void close_pipeline(struct pipeline *p)
@@ -284,6 +297,7 @@ static void close_pipeline(struct pipeline *p)
     g_free(p->stage_flops);
     g_free(p->sizes);
     g_free(p->hops);
+    g_free(p->memory);
 }
 
 /* --- a rank */
@@ -356,35 +370,37 @@ static void add_norms(struct pipe_rank *r)
         plan_add_view(b->plan, r->norms, i * sizeof(double), sizeof(double));
 }
 
-static uint32_t *new_ids(gsize n)
+uint32_t *pipe_ids(struct pipe_rank *r, gsize n)
 {
-    uint32_t *ids = g_new(uint32_t, n + 1);
-    memset(ids, 0xff, (n + 1) * sizeof *ids);
-    return ids;
+    uint32_t *ids = r->p->memory + r->used;
+    r->used += n;
+    return memset(ids, 0xff, n * sizeof *ids);
 }
 
 static void fill_arrays(struct pipe_rank *r)
 {
     const struct pipeline *p = r->p;
-    const gsize layers = p->b->shape->model->n_layers, slots = (gsize)r->n_stages * p->micro;
+    const gsize layers = p->b->shape->model->n_layers, slots = (gsize)r->n_stages * p->micro,
+                updates = p->b->plan->n_updates;
     uint32_t **const by_layer[] = {&r->weight, &r->grad, &r->moment, &r->variance};
     uint32_t **const by_slot[] = {&r->x, &r->acts, &r->dy, &r->deltas, &r->x_op, &r->dy_op, &r->version};
     for (unsigned i = 0; i < G_N_ELEMENTS(by_layer); i++)
-        *by_layer[i] = new_ids(layers);
+        *by_layer[i] = pipe_ids(r, layers);
     for (unsigned i = 0; i < G_N_ELEMENTS(by_slot); i++)
-        *by_slot[i] = new_ids(slots);
+        *by_slot[i] = pipe_ids(r, slots);
     r->grad_begun = g_new0(bool, layers);
-    r->input = new_ids(p->micro);
-    r->input_op = new_ids(p->micro);
-    r->last_op = new_ids(r->n_list + 1);
-    r->stash = new_ids(p->b->plan->n_updates);
-    r->users = g_new0(uint32_t, p->b->plan->n_updates + 1);
+    r->input = pipe_ids(r, p->micro);
+    r->input_op = pipe_ids(r, p->micro);
+    r->last_op = pipe_ids(r, (gsize)r->n_list + 1);
+    r->stash = pipe_ids(r, updates + 1);
+    r->users = pipe_ids(r, updates + 1);
+    memset(r->users, 0, (updates + 1) * sizeof *r->users);
 }
 
 static void find_stages(struct pipe_rank *r)
 {
     const struct pipeline *p = r->p;
-    r->stages = g_new(uint32_t, pipe_stages(p));
+    r->stages = pipe_ids(r, pipe_stages(p));
     for (uint32_t s = 0; s < pipe_stages(p); s++)
         if (p->actions->rank[s] == r->rank)
             r->stages[r->n_stages++] = s;
@@ -423,12 +439,7 @@ static void open_rank(struct pipe_rank *r, struct pipeline *p, uint32_t rank)
 
 static void close_rank(struct pipe_rank *r)
 {
-    uint32_t *const arrays[] = {r->stages, r->weight, r->grad,     r->moment,  r->variance, r->stash,
-                                r->users,  r->x,      r->acts,     r->dy,      r->deltas,   r->x_op,
-                                r->dy_op,  r->input,  r->input_op, r->version, r->last_op};
     pipe_close_channels(r);
-    for (unsigned i = 0; i < G_N_ELEMENTS(arrays); i++)
-        g_free(arrays[i]);
     g_free(r->grad_begun);
 }
 

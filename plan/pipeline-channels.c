@@ -73,7 +73,7 @@ static void fill_inbox(struct pipe_rank *r, struct inbox *box)
 {
     const struct pipeline *p = r->p;
     const struct actions *all = p->actions;
-    GArray *messages = g_array_new(FALSE, FALSE, sizeof(struct message));
+    GArray *messages = g_array_sized_new(FALSE, FALSE, sizeof(struct message), p->micro);
     uint32_t *position = r->position + (box->forward ? 0 : r->n_stages * p->micro);
     for (uint32_t i = all->first[box->peer]; i < all->first[box->peer + 1]; i++) {
         const struct action *a = &all->list[i];
@@ -105,9 +105,7 @@ void pipe_open_channels(struct pipe_rank *r)
 {
     const struct pipeline *p = r->p;
     const uint32_t *rank = p->actions->rank, slots = r->n_stages * p->micro;
-    r->position = g_new(uint32_t, (gsize)2 * slots + 1);
-    for (uint32_t i = 0; i < 2 * slots; i++)
-        r->position[i] = OP_NONE;
+    r->position = pipe_ids(r, (gsize)2 * slots);
     for (uint32_t i = 0; i < r->n_stages; i++) {
         const uint32_t s = r->stages[i];
         if (s > 0 && rank[s - 1] != r->rank)
@@ -121,7 +119,6 @@ void pipe_close_channels(struct pipe_rank *r)
 {
     for (uint32_t i = 0; i < r->n_inboxes; i++)
         g_free(r->inboxes[i].messages);
-    g_free(r->position);
 }
 
 static uint32_t boundary_layer(const struct pipeline *p, uint32_t stage, bool forward)
@@ -148,13 +145,16 @@ static uint32_t add_message(struct pipe_rank *r, enum op_kind kind, uint32_t lan
                             const struct message *m, bool forward, uint64_t bytes)
 {
     const struct pipeline *p = r->p;
-    struct op_tag tag = build_tag(kind);
-    tag.stage = (uint16_t)m->stage;
-    tag.micro = pipe_tag_micro(r, m->micro);
-    tag.version = r->versions;
-    tag.gang = p->gangs[2 * (m->stage - !forward) + !forward] + tag.micro;
-    tag.bytes = bytes;
-    return plan_add_op(p->b->plan, lane, &tag, message_cost(r, m, bytes, peer, forward));
+    struct plan *plan = p->b->plan;
+    const uint32_t id = plan_add_op(plan, lane, &p->blank, message_cost(r, m, bytes, peer, forward));
+    struct op_tag *tag = &plan->ops[id].tag;
+    tag->kind = (uint8_t)kind;
+    tag->stage = (uint16_t)m->stage;
+    tag->micro = pipe_tag_micro(r, m->micro);
+    tag->version = r->versions;
+    tag->gang = p->gangs[2 * (m->stage - !forward) + !forward] + tag->micro;
+    tag->bytes = bytes;
+    return id;
 }
 
 static void receive(struct pipe_rank *r, struct inbox *box)

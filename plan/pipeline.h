@@ -14,6 +14,7 @@
 
 struct pipeline {
     struct build *b;
+    struct op_tag blank; /* what ops are added with; what is theirs follows in place */
     const struct actions *actions;
     bool asynchronous;
     uint32_t rounds, micro; /* micro-batches of a round */
@@ -30,6 +31,7 @@ struct pipeline {
     uint32_t *hops;        /* costs of messages: [(stage that sends * 2 + forward) * 2 + last] */
     uint32_t input_costs[2], loss_costs[2]; /* [last] */
     uint32_t comm_gangs;   /* first gang of the collectives; a round has comm_gangs_round of them */
+    uint32_t *memory;      /* of the rank that is built: its arrays below */
     bool tied_apart;       /* embedding and head share weights and are on two ranks */
 };
 
@@ -78,10 +80,14 @@ struct pipe_rank {
     uint32_t *users;           /* by version: micro-batches under way that used it; asynchronous only */
     uint32_t *position;        /* by slot: F's message in its inbox, then B's */
     uint32_t *last_op;         /* by action of the round: the last op at its end */
+    gsize used;                /* of p->memory */
     uint32_t round, versions;  /* optimizer steps of the plan so far */
     const struct action *list; /* its actions */
     uint32_t n_list;
 };
+
+/* n ids of OP_NONE out of p->memory, which the next rank reuses. */
+uint32_t *pipe_ids(struct pipe_rank *, gsize n);
 
 /* Lanes to and from peers, and what will arrive on them. */
 void pipe_open_channels(struct pipe_rank *);

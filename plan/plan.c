@@ -138,8 +138,10 @@ uint32_t plan_add_gang(struct plan *plan, uint32_t shift)
 
 uint32_t plan_add_op(struct plan *plan, uint32_t lane, const struct op_tag *tag, uint32_t cost)
 {
-    struct op op = {*tag, lane, cost, plan->n_accesses, plan->n_deps};
-    plan->ops[plan->n_ops++] = op;
+    struct op *op = &plan->ops[plan->n_ops++]; /* the end mark before it has said where its accesses begin */
+    op->tag = *tag;
+    op->lane = lane;
+    op->cost = cost;
     GROW(plan->ops, plan->n_ops, plan->index->ops);
     mark_end(plan);
     return plan->n_ops - 1;

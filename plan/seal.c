@@ -128,11 +128,12 @@ static void join(struct seal *s, uint32_t id, uint32_t g)
 {
     struct plan *plan = s->plan;
     uint32_t *meets = &s->links.meets[g];
-    const uint32_t n = ++plan->gangs[g].n;
+    const uint32_t n = ++plan->gangs[g].n, other = *meets;
     plan->n_gang_ops++;
-    if (n == 1 || n > 2)
+    *meets = MEETS_OTHERS;
+    if (n == 1 && seal_plain(plan, id))
         *meets = id;
-    else if (seal_pair(plan, *meets, id))
+    else if (n == 2 && other != MEETS_OTHERS && seal_plain(plan, id) && seal_pair(plan, other, id))
         *meets = MEETS_CHECKED;
 }
 

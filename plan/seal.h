@@ -28,15 +28,18 @@ struct seal_node {
 struct seal_links {
     struct seal_node *nodes;
     uint32_t *first; /* per lane: its first op, or OP_NONE */
-    uint32_t *meets; /* per gang: MEETS_CHECKED, or its first member by id; the search's own from then on */
+    uint32_t *meets; /* per gang: one of those below, or its only member; the search's own from then on */
 };
-#define MEETS_CHECKED (OP_NONE - 1) /* nothing is left to check */
+#define MEETS_CHECKED (OP_NONE - 1)
+#define MEETS_OTHERS  (OP_NONE - 2) /* to be checked when all have come */
 
 /* gang-check.c.  Invariant 3, of one gang whose members are listed in rank order; of all gangs, which lists them first:
  * false, with the error, at the first that is wrong or empty. */
 bool seal_gang(const struct plan *, const struct gang *, GError **);
 bool seal_gangs(struct plan *, GError **);
-/* Whether two ops alone are a gang without fault: one sends and one receives a piece, of the same bytes. */
+/* Whether an op accesses one piece, of its bytes, as one does that is sent or received; whether two such ops alone are a gang
+ * without fault. */
+bool seal_plain(const struct plan *, uint32_t op);
 bool seal_pair(const struct plan *, uint32_t a, uint32_t b);
 
 /* order.c.  Invariant 2, and 3 on the way: fills order, gang_ops and the gangs, for which there is room, and of which n is
