@@ -4,36 +4,25 @@
 
 G_DEFINE_QUARK(parprof_plan, plan_error)
 
-/* Capacities, and the costs that exist, so that a key is stored once. */
-struct plan_index {
-    uint32_t ops, values, accesses, deps, gangs, costs;
-    GHashTable *cost_ids; /* struct cost_key * (owned) -> id + 1 */
-};
-
 /* Makes room for one more row. */
 #define GROW(array, n, capacity)                                                                             \
     do {                                                                                                     \
-        if ((n) == (capacity)) {                                                                             \
-            (capacity) = MAX(2 * (capacity), 1024);                                                          \
-            (array) = huge_grow((array), (n), (capacity), sizeof *(array));                                  \
+        const uint32_t used = (n);                                                                           \
+        if (used == (capacity)) {                                                                            \
+            (capacity) = MAX(2 * used, 1024);                                                                \
+            (array) = huge_grow((array), used, (capacity), sizeof *(array));                                 \
         }                                                                                                    \
     } while (0)
 
 #define RESERVE(array, n, capacity, more)                                                                    \
     do {                                                                                                     \
-        const uint64_t wanted = (n) + (more);                                                                \
+        const uint32_t used = (n);                                                                           \
+        const uint64_t wanted = used + (more);                                                               \
         if (wanted > (capacity) && wanted < UINT32_MAX) {                                                    \
             (capacity) = (uint32_t)wanted;                                                                   \
-            (array) = huge_grow((array), (n), (capacity), sizeof *(array));                                  \
+            (array) = huge_grow((array), used, (capacity), sizeof *(array));                                 \
         }                                                                                                    \
     } while (0)
-
-/* The op after the last one says where the last one's accesses and dependencies end. */
-static void mark_end(struct plan *plan)
-{
-    plan->ops[plan->n_ops].first_access = plan->n_accesses;
-    plan->ops[plan->n_ops].first_dep = plan->n_deps;
-}
 
 /* Unit costs go by the share. */
 static gboolean same_cost(gconstpointer a, gconstpointer b)
@@ -42,30 +31,42 @@ static gboolean same_cost(gconstpointer a, gconstpointer b)
     return x->share == y->share && x->paired == y->paired && cost_key_equal(a, b);
 }
 
+/* Of ops the first row that is not there is in use, as the end mark. */
+static uint32_t n_rows_of_ops(const struct plan *plan)
+{
+    return plan->room.ops ? plan->n_ops + 1 : 0;
+}
+
+void plan_grow(struct plan *plan)
+{
+    GROW(plan->ops, n_rows_of_ops(plan), plan->room.ops);
+    GROW(plan->values, plan->n_values, plan->room.values);
+    GROW(plan->accesses, plan->n_accesses, plan->room.accesses);
+    GROW(plan->deps, plan->n_deps, plan->room.deps);
+    GROW(plan->gangs, plan->n_gangs, plan->room.gangs);
+}
+
 void plan_init(struct plan *plan)
 {
-    *plan = (struct plan){.index = g_new0(struct plan_index, 1)};
+    *plan = (struct plan){.cost_ids = g_hash_table_new_full(cost_key_hash, same_cost, g_free, NULL)};
     tables_init(&plan->t);
-    plan->index->cost_ids = g_hash_table_new_full(cost_key_hash, same_cost, g_free, NULL);
-    GROW(plan->ops, plan->n_ops, plan->index->ops);
-    mark_end(plan);
+    plan_grow(plan);
+    plan->ops[0].first_access = plan->ops[0].first_dep = 0;
 }
 
 void plan_reserve(struct plan *plan, const struct plan_room *room)
 {
-    struct plan_index *index = plan->index;
-    RESERVE(plan->ops, plan->n_ops + 1, index->ops, room->ops);
-    RESERVE(plan->values, plan->n_values, index->values, room->values);
-    RESERVE(plan->accesses, plan->n_accesses, index->accesses, room->accesses);
-    RESERVE(plan->deps, plan->n_deps, index->deps, room->deps);
-    RESERVE(plan->gangs, plan->n_gangs, index->gangs, room->gangs);
+    RESERVE(plan->ops, n_rows_of_ops(plan), plan->room.ops, room->ops);
+    RESERVE(plan->values, plan->n_values, plan->room.values, room->values);
+    RESERVE(plan->accesses, plan->n_accesses, plan->room.accesses, room->accesses);
+    RESERVE(plan->deps, plan->n_deps, plan->room.deps, room->deps);
+    RESERVE(plan->gangs, plan->n_gangs, plan->room.gangs, room->gangs);
 }
 
 void plan_release(struct plan *plan)
 {
-    if (plan->index)
-        g_hash_table_destroy(plan->index->cost_ids);
-    g_free(plan->index);
+    if (plan->cost_ids)
+        g_hash_table_destroy(plan->cost_ids);
     g_free(plan->ops);
     g_free(plan->values);
     g_free(plan->accesses);
@@ -95,19 +96,9 @@ uint32_t plan_add_lane(struct plan *plan, const struct lane *lane)
     return plan->t.n_lanes++;
 }
 
-uint32_t plan_add_value(struct plan *plan, const struct value *value)
-{
-    GROW(plan->values, plan->n_values, plan->index->values);
-    struct value *v = &plan->values[plan->n_values];
-    *v = *value;
-    v->offset = 0;
-    v->root = plan->n_values;
-    return plan->n_values++;
-}
-
 uint32_t plan_add_view(struct plan *plan, uint32_t root, uint64_t offset, uint64_t bytes)
 {
-    GROW(plan->values, plan->n_values, plan->index->values);
+    GROW(plan->values, plan->n_values, plan->room.values);
     struct value *v = &plan->values[plan->n_values];
     *v = plan->values[root];
     v->root = root;
@@ -119,46 +110,14 @@ uint32_t plan_add_view(struct plan *plan, uint32_t root, uint64_t offset, uint64
 uint32_t plan_add_cost(struct plan *plan, const struct cost_key *key)
 {
     gpointer id;
-    if (g_hash_table_lookup_extended(plan->index->cost_ids, key, NULL, &id))
+    if (g_hash_table_lookup_extended(plan->cost_ids, key, NULL, &id))
         return GPOINTER_TO_UINT(id);
-    GROW(plan->costs, plan->n_costs, plan->index->costs);
+    GROW(plan->costs, plan->n_costs, plan->room.costs);
     struct cost_key own = *key;
     own.shape = tables_intern(&plan->t, key->shape ? key->shape : "");
     plan->costs[plan->n_costs] = own;
-    g_hash_table_insert(plan->index->cost_ids, g_memdup2(&own, sizeof own), GUINT_TO_POINTER(plan->n_costs));
+    g_hash_table_insert(plan->cost_ids, g_memdup2(&own, sizeof own), GUINT_TO_POINTER(plan->n_costs));
     return plan->n_costs++;
-}
-
-uint32_t plan_add_gang(struct plan *plan, uint32_t shift)
-{
-    GROW(plan->gangs, plan->n_gangs, plan->index->gangs);
-    plan->gangs[plan->n_gangs] = (struct gang){.shift = shift};
-    return plan->n_gangs++;
-}
-
-uint32_t plan_add_op(struct plan *plan, uint32_t lane, const struct op_tag *tag, uint32_t cost)
-{
-    struct op *op = &plan->ops[plan->n_ops++]; /* the end mark before it has said where its accesses begin */
-    op->tag = *tag;
-    op->lane = lane;
-    op->cost = cost;
-    GROW(plan->ops, plan->n_ops, plan->index->ops);
-    mark_end(plan);
-    return plan->n_ops - 1;
-}
-
-void plan_access(struct plan *plan, uint32_t value, uint8_t mode)
-{
-    GROW(plan->accesses, plan->n_accesses, plan->index->accesses);
-    plan->accesses[plan->n_accesses++] = (struct access){value, mode};
-    mark_end(plan);
-}
-
-void plan_dep(struct plan *plan, uint32_t on)
-{
-    GROW(plan->deps, plan->n_deps, plan->index->deps);
-    plan->deps[plan->n_deps++] = on;
-    mark_end(plan);
 }
 
 uint32_t plan_rounds(const struct plan *plan)
