@@ -1,28 +1,12 @@
 #include "plan/plan.h"
 
+#include <string.h>
+
 #include "base/huge.h"
 
+#define ALIGNMENT 64
+
 G_DEFINE_QUARK(parprof_plan, plan_error)
-
-/* Makes room for one more row. */
-#define GROW(array, n, capacity)                                                                             \
-    do {                                                                                                     \
-        const uint32_t used = (n);                                                                           \
-        if (used == (capacity)) {                                                                            \
-            (capacity) = MAX(2 * used, 1024);                                                                \
-            (array) = huge_grow((array), used, (capacity), sizeof *(array));                                 \
-        }                                                                                                    \
-    } while (0)
-
-#define RESERVE(array, n, capacity, more)                                                                    \
-    do {                                                                                                     \
-        const uint32_t used = (n);                                                                           \
-        const uint64_t wanted = used + (more);                                                               \
-        if (wanted > (capacity) && wanted < UINT32_MAX) {                                                    \
-            (capacity) = (uint32_t)wanted;                                                                   \
-            (array) = huge_grow((array), used, (capacity), sizeof *(array));                                 \
-        }                                                                                                    \
-    } while (0)
 
 /* Unit costs go by the share. */
 static gboolean same_cost(gconstpointer a, gconstpointer b)
@@ -31,19 +15,57 @@ static gboolean same_cost(gconstpointer a, gconstpointer b)
     return x->share == y->share && x->paired == y->paired && cost_key_equal(a, b);
 }
 
-/* Of ops the first row that is not there is in use, as the end mark. */
-static uint32_t n_rows_of_ops(const struct plan *plan)
+/* The arrays that grow.  Of ops the first row that is not there is in use, as the end mark. */
+enum { GROWING = 5 };
+struct growing {
+    void *array; /* where the pointer to it is */
+    uint32_t used, *room;
+    size_t bytes_each;
+};
+
+static void list_growing(struct plan *plan, struct growing *out)
 {
-    return plan->room.ops ? plan->n_ops + 1 : 0;
+    const struct growing all[GROWING] = {
+        {&plan->ops, plan->room.ops ? plan->n_ops + 1 : 0, &plan->room.ops, sizeof *plan->ops},
+        {&plan->values, plan->n_values, &plan->room.values, sizeof *plan->values},
+        {&plan->accesses, plan->n_accesses, &plan->room.accesses, sizeof *plan->accesses},
+        {&plan->deps, plan->n_deps, &plan->room.deps, sizeof *plan->deps},
+        {&plan->gangs, plan->n_gangs, &plan->room.gangs, sizeof *plan->gangs}};
+    memcpy(out, all, sizeof all);
+}
+
+/* Arrays of a plan that was reserved at first lie in one block. */
+static void release_array(const struct plan *plan, void *array)
+{
+    const uintptr_t at = (uintptr_t)array, block = (uintptr_t)plan->block;
+    if (!plan->block || at < block || at >= block + plan->block_bytes)
+        g_free(array);
+}
+
+static void *array_of(const struct growing *g)
+{
+    void *array;
+    return memcpy(&array, g->array, sizeof array), array;
+}
+
+static void move_to(const struct plan *plan, const struct growing *g, void *to, uint32_t room)
+{
+    if (g->used)
+        memcpy(to, array_of(g), g->used * g->bytes_each);
+    release_array(plan, array_of(g));
+    memcpy(g->array, &to, sizeof to);
+    *g->room = room;
 }
 
 void plan_grow(struct plan *plan)
 {
-    GROW(plan->ops, n_rows_of_ops(plan), plan->room.ops);
-    GROW(plan->values, plan->n_values, plan->room.values);
-    GROW(plan->accesses, plan->n_accesses, plan->room.accesses);
-    GROW(plan->deps, plan->n_deps, plan->room.deps);
-    GROW(plan->gangs, plan->n_gangs, plan->room.gangs);
+    struct growing all[GROWING];
+    list_growing(plan, all);
+    for (unsigned i = 0; i < GROWING; i++) {
+        const uint32_t room = MAX(2 * *all[i].room, 1024);
+        if (all[i].used == *all[i].room)
+            move_to(plan, &all[i], huge_alloc(room, all[i].bytes_each), room);
+    }
 }
 
 void plan_init(struct plan *plan)
@@ -54,24 +76,39 @@ void plan_init(struct plan *plan)
     plan->ops[0].first_access = plan->ops[0].first_dep = 0;
 }
 
-void plan_reserve(struct plan *plan, const struct plan_room *room)
+void plan_reserve(struct plan *plan, const struct plan_room *more)
 {
-    RESERVE(plan->ops, n_rows_of_ops(plan), plan->room.ops, room->ops);
-    RESERVE(plan->values, plan->n_values, plan->room.values, room->values);
-    RESERVE(plan->accesses, plan->n_accesses, plan->room.accesses, room->accesses);
-    RESERVE(plan->deps, plan->n_deps, plan->room.deps, room->deps);
-    RESERVE(plan->gangs, plan->n_gangs, plan->room.gangs, room->gangs);
+    const uint64_t wanted[GROWING] = {more->ops, more->values, more->accesses, more->deps, more->gangs};
+    struct growing all[GROWING];
+    size_t bytes = 0;
+    if (plan->block)
+        return;
+    list_growing(plan, all);
+    for (unsigned i = 0; i < GROWING; i++) {
+        const uint64_t room = MAX(all[i].used + wanted[i], *all[i].room);
+        if (room >= UINT32_MAX)
+            return;
+        bytes += (room * all[i].bytes_each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    char *block = huge_alloc(bytes, 1), *at = block;
+    for (unsigned i = 0; i < GROWING; i++) {
+        const uint32_t room = (uint32_t)MAX(all[i].used + wanted[i], *all[i].room);
+        move_to(plan, &all[i], at, room);
+        at += (room * all[i].bytes_each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    plan->block = block;
+    plan->block_bytes = bytes;
 }
 
 void plan_release(struct plan *plan)
 {
     if (plan->cost_ids)
         g_hash_table_destroy(plan->cost_ids);
-    g_free(plan->ops);
-    g_free(plan->values);
-    g_free(plan->accesses);
-    g_free(plan->deps);
-    g_free(plan->gangs);
+    struct growing all[GROWING];
+    list_growing(plan, all);
+    for (unsigned i = 0; i < GROWING; i++)
+        release_array(plan, array_of(&all[i]));
+    g_free(plan->block);
     g_free(plan->costs);
     g_free(plan->rank_share);
     g_free(plan->rank_first);
@@ -98,7 +135,8 @@ uint32_t plan_add_lane(struct plan *plan, const struct lane *lane)
 
 uint32_t plan_add_view(struct plan *plan, uint32_t root, uint64_t offset, uint64_t bytes)
 {
-    GROW(plan->values, plan->n_values, plan->room.values);
+    if (plan->n_values == plan->room.values)
+        plan_grow(plan);
     struct value *v = &plan->values[plan->n_values];
     *v = plan->values[root];
     v->root = root;
@@ -112,7 +150,10 @@ uint32_t plan_add_cost(struct plan *plan, const struct cost_key *key)
     gpointer id;
     if (g_hash_table_lookup_extended(plan->cost_ids, key, NULL, &id))
         return GPOINTER_TO_UINT(id);
-    GROW(plan->costs, plan->n_costs, plan->room.costs);
+    if (plan->n_costs == plan->room.costs) {
+        plan->room.costs = MAX(2 * plan->room.costs, 64);
+        plan->costs = g_renew(struct cost_key, plan->costs, plan->room.costs);
+    }
     struct cost_key own = *key;
     own.shape = tables_intern(&plan->t, key->shape ? key->shape : "");
     plan->costs[plan->n_costs] = own;

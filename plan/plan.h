@@ -150,6 +150,8 @@ struct plan {
         uint32_t ops, values, accesses, deps, gangs, costs;
     } room;
     GHashTable *cost_ids;
+    void *block; /* holds the arrays that were reserved, unless they have grown; NULL */
+    size_t block_bytes;
 };
 
 /* The samples of an op's micro-batch: [first, first + n) of the global mini-batch of step `round` of the plan. */
@@ -164,7 +166,7 @@ uint32_t plan_rounds(const struct plan *);                 /* at least 1 */
 void plan_init(struct plan *);
 void plan_release(struct plan *); /* safe on a plan that is partly built */
 
-/* Room for so many more, so that a large plan does not move while it grows. */
+/* Room for so many more, so that a large plan does not move while it grows: once, of a plan that is to be large. */
 struct plan_room {
     uint64_t ops, values, accesses, deps, gangs;
 };
