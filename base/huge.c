@@ -7,14 +7,15 @@
 
 #include <glib.h>
 
-#define PAGE ((size_t)2 << 20)
+#define PAGE  ((size_t)2 << 20)
+#define LARGE (PAGE / 8) /* the small pages of as much cost more than one large page */
 
 void *huge_alloc(size_t n, size_t bytes_each)
 {
     size_t bytes;
     if (__builtin_mul_overflow(MAX(n, 1), bytes_each, &bytes) || bytes > SIZE_MAX - PAGE)
         g_error("an array of %zu elements of %zu bytes does not fit into memory", n, bytes_each);
-    if (bytes < PAGE)
+    if (bytes < LARGE)
         return g_malloc(bytes);
     bytes = (bytes + PAGE - 1) / PAGE * PAGE;
     void *p = aligned_alloc(PAGE, bytes);

@@ -1,28 +1,48 @@
 /* Every pair of accesses that must be ordered is, by a path of ops of their rank.
  *
- * Ids are a topological order within a rank, so one pass suffices.  Each op has a vector clock over the lanes
- * of its rank: the place on every lane up to which ops come before it.  Each root is cut into segments at the
- * ends of its views; a segment knows its last writer and, by lane, its last reader since.  An access is
- * ordered after all earlier ones if it is ordered after those. */
+ * Each root is cut into segments at the ends of its views; a segment knows its last writer and, by lane, its last reader
+ * since.  An access is ordered after all earlier ones if it is ordered after those.  Nearly always that shows at once: the
+ * two ops share a lane, or the later one depends on something of the earlier one's lane that is no earlier, or it is not the first of
+ * its lane to read.  What does not show is a doubt, to be settled by the clocks, which most plans of one kind never need. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/huge.h"
 #include "plan/seal.h"
 
-struct segments {
-    uint32_t *first, *last; /* per value: its segments are [first, last) */
-    uint32_t *writer;       /* per segment; OP_NONE before the first */
-    uint32_t *readers;      /* per segment and slot of a lane */
+struct segment {
+    uint32_t writer; /* OP_NONE before the first */
+    uint32_t reader; /* since then; OP_NONE */
+    uint32_t others; /* readers on other lanes: index of readers, OP_NONE */
+};
+
+struct reader {
+    uint32_t op, next; /* index of readers, OP_NONE */
+};
+
+/* Values whose root has views, as what they are cut into. */
+struct cuts {
+    uint32_t n;
+    uint32_t *index;        /* by value: index of those below, OP_NONE: its root has no view; NULL: none has */
+    uint32_t *value;        /* in the order of ids */
+    uint32_t *first, *last; /* its segments are [first, last) */
+};
+
+enum doubt_kind { UNWRITTEN, READ_AFTER_WRITE, WRITE_AFTER_WRITE, WRITE_AFTER_READ };
+struct doubt {
+    uint32_t op, other, value; /* other: before it in the order of ids */
+    uint8_t kind;
 };
 
 struct hazards {
     const struct plan *plan;
-    const struct chains *chains;
-    struct segments seg;
-    uint32_t *clocks; /* per op and slot of a lane */
-    GError **error;
+    struct cuts cuts;
+    struct segment *segments; /* by value those of roots without views, then the others */
+    GArray *readers;          /* struct reader */
+    GArray *doubts;           /* struct doubt, in the order of ids of op */
 };
+
+/* --- views */
 
 static int by_size(const void *a, const void *b)
 {
@@ -51,141 +71,223 @@ static uint32_t index_of(const uint64_t *sorted, uint32_t n, uint64_t wanted)
     return low;
 }
 
-/* The ends of each root and of its views: cuts[first[root] .. first[root + 1]). */
-static uint64_t *collect_cuts(const struct plan *plan, uint32_t *first)
+/* The values whose root has a view, by id. */
+static void list_cut(const struct plan *plan, struct cuts *c)
 {
-    for (uint32_t i = 0; i < plan->n_values; i++)
-        first[plan->values[i].root + 1] += 2;
-    for (uint32_t i = 0; i < plan->n_values; i++)
-        first[i + 1] += first[i];
-    uint64_t *cuts = huge_new(uint64_t, 2 * (gsize)plan->n_values + 1);
-    g_autofree uint32_t *next = g_memdup2(first, ((gsize)plan->n_values + 1) * sizeof *first);
-    for (uint32_t i = 0; i < plan->n_values; i++) {
-        const struct value *v = &plan->values[i];
-        cuts[next[v->root]++] = v->offset;
-        cuts[next[v->root]++] = v->offset + v->bytes;
-    }
-    return cuts;
+    uint32_t i;
+    c->index = huge_new(uint32_t, plan->n_values);
+    memset(c->index, 0xff, plan->n_values * sizeof *c->index);
+    for (i = 0; i < plan->n_values; i++)
+        if (plan->values[i].root != i)
+            c->index[plan->values[i].root] = 0;
+    for (i = 0; i < plan->n_values; i++)
+        if (c->index[plan->values[i].root] != OP_NONE)
+            c->n++;
+    c->value = huge_new(uint32_t, c->n);
+    c->n = 0;
+    for (i = 0; i < plan->n_values; i++)
+        if (plan->values[i].root == i && c->index[i] != OP_NONE) {
+            c->value[c->n] = i;
+            c->index[i] = c->n++;
+        }
+    for (i = 0; i < plan->n_values; i++)
+        if (plan->values[i].root != i) {
+            c->value[c->n] = i;
+            c->index[i] = c->n++;
+        }
 }
 
-/* Fills first and last; returns the number of segments. */
-static uint32_t cut_roots(const struct plan *plan, struct segments *seg)
+/* The ends of each root and of its views: ends[first[root] .. first[root + 1]), roots by their index. */
+static uint64_t *collect_ends(const struct plan *plan, const struct cuts *c, uint32_t *first)
 {
-    g_autofree uint32_t *first = huge_new0(uint32_t, (gsize)plan->n_values + 1);
-    g_autofree uint64_t *cuts = collect_cuts(plan, first);
-    g_autofree uint32_t *n_cuts = huge_new(uint32_t, (gsize)plan->n_values + 1);
-    g_autofree uint32_t *base = huge_new(uint32_t, (gsize)plan->n_values + 1);
-    uint32_t total = 0;
-    for (uint32_t i = 0; i < plan->n_values; i++) {
-        if (plan->values[i].root != i)
-            continue;
-        uint32_t n = first[i + 1] - first[i];
-        if (n > 2)
-            qsort(&cuts[first[i]], n, sizeof *cuts, by_size);
-        n_cuts[i] = unique(&cuts[first[i]], n);
-        base[i] = total;
-        total += n_cuts[i] - 1;
+    for (uint32_t i = 0; i < c->n; i++)
+        first[c->index[plan->values[c->value[i]].root] + 1] += 2;
+    for (uint32_t i = 0; i < c->n; i++)
+        first[i + 1] += first[i];
+    uint64_t *ends = huge_new(uint64_t, 2 * (gsize)c->n);
+    g_autofree uint32_t *next = g_memdup2(first, ((gsize)c->n + 1) * sizeof *first);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct value *v = &plan->values[c->value[i]];
+        uint32_t *at = &next[c->index[v->root]];
+        ends[(*at)++] = v->offset;
+        ends[(*at)++] = v->offset + v->bytes;
     }
-    for (uint32_t i = 0; i < plan->n_values; i++) {
-        const struct value *v = &plan->values[i];
-        const uint64_t *sorted = &cuts[first[v->root]];
-        seg->first[i] = base[v->root] + index_of(sorted, n_cuts[v->root], v->offset);
-        seg->last[i] = base[v->root] + index_of(sorted, n_cuts[v->root], v->offset + v->bytes);
+    return ends;
+}
+
+/* Numbers the segments from `total` on; returns where they end. */
+static uint32_t cut_roots(const struct plan *plan, struct cuts *c, uint32_t total)
+{
+    g_autofree uint32_t *first = huge_new0(uint32_t, (gsize)c->n + 1);
+    g_autofree uint64_t *ends = collect_ends(plan, c, first);
+    g_autofree uint32_t *n_ends = huge_new(uint32_t, c->n), *base = huge_new(uint32_t, c->n);
+    c->first = huge_new(uint32_t, c->n);
+    c->last = huge_new(uint32_t, c->n);
+    for (uint32_t i = 0; i < c->n && first[i + 1] > first[i]; i++) {
+        const uint32_t n = first[i + 1] - first[i];
+        qsort(&ends[first[i]], n, sizeof *ends, by_size);
+        n_ends[i] = unique(&ends[first[i]], n);
+        base[i] = total;
+        total += n_ends[i] - 1;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct value *v = &plan->values[c->value[i]];
+        const uint32_t root = c->index[v->root];
+        const uint64_t *sorted = &ends[first[root]];
+        c->first[i] = base[root] + index_of(sorted, n_ends[root], v->offset);
+        c->last[i] = base[root] + index_of(sorted, n_ends[root], v->offset + v->bytes);
     }
     return total;
 }
 
-static bool is_before(const struct hazards *h, uint32_t a, uint32_t b)
+/* --- accesses */
+
+static void doubt(struct hazards *h, uint32_t op, uint32_t other, uint32_t value, enum doubt_kind kind)
 {
-    const struct chains *c = h->chains;
-    uint32_t slot = c->lane_slot[h->plan->ops[a].lane];
-    return h->clocks[(gsize)b * c->slots + slot] >= c->place[a];
+    const struct doubt d = {op, other, value, (uint8_t)kind};
+    g_array_append_val(h->doubts, d);
 }
 
-static void tick(struct hazards *h, uint32_t id)
+/* Whether it shows, at so many dependencies, that `other` comes before the op. */
+static bool shows(const struct plan *plan, const struct op *op, uint32_t other)
 {
-    const struct chains *c = h->chains;
-    const struct op *op = &h->plan->ops[id];
-    uint32_t *clock = &h->clocks[(gsize)id * c->slots];
-    for (uint32_t k = 0; k < c->slots; k++)
-        clock[k] = c->previous[id] == OP_NONE ? 0 : h->clocks[(gsize)c->previous[id] * c->slots + k];
-    for (uint32_t d = op->first_dep; d < op[1].first_dep; d++) {
-        const uint32_t *other = &h->clocks[(gsize)h->plan->deps[d] * c->slots];
-        for (uint32_t k = 0; k < c->slots; k++)
-            clock[k] = MAX(clock[k], other[k]);
+    const uint32_t lane = plan->ops[other].lane, end = MIN(op[1].first_dep, op->first_dep + 8);
+    bool before = lane == op->lane;
+    for (uint32_t d = op->first_dep; d < end && !before; d++)
+        before = plan->deps[d] >= other && plan->ops[plan->deps[d]].lane == lane;
+    return before;
+}
+
+/* The reader of the segment on the op's lane, NULL if there is none. */
+static uint32_t *reader_on(struct hazards *h, struct segment *s, uint32_t lane)
+{
+    const struct plan *plan = h->plan;
+    if (s->reader != OP_NONE && plan->ops[s->reader].lane == lane)
+        return &s->reader;
+    for (uint32_t i = s->others; i != OP_NONE;) {
+        struct reader *r = &g_array_index(h->readers, struct reader, i);
+        if (plan->ops[r->op].lane == lane)
+            return &r->op;
+        i = r->next;
     }
-    clock[c->lane_slot[op->lane]] = c->place[id];
+    return NULL;
 }
 
-static bool refuse_pair(const struct hazards *h, uint32_t id, uint32_t value, const char *does,
-                        uint32_t other, const char *did)
+static void add_reader(struct hazards *h, struct segment *s, uint32_t id)
 {
-    g_autofree char *text = plan_op_text(h->plan, other);
-    const struct value *v = &h->plan->values[value];
-    return seal_refuse(h->plan, id, h->error, "%s value %u (%s), which %s %s, but no path orders the two",
-                       does, value, value_class_name(v->cls), text, did);
+    if (s->reader == OP_NONE) {
+        s->reader = id;
+        return;
+    }
+    const struct reader r = {id, s->others};
+    s->others = h->readers->len;
+    g_array_append_val(h->readers, r);
 }
 
-static bool read_segment(struct hazards *h, uint32_t id, uint32_t value, uint32_t segment)
-{
-    const struct chains *c = h->chains;
-    uint32_t writer = h->seg.writer[segment];
-    if (writer == OP_NONE && !(h->plan->values[value].flags & VALUE_LIVE_IN))
-        return seal_refuse(h->plan, id, h->error, "reads value %u (%s) before anything was written there",
-                           value, value_class_name(h->plan->values[value].cls));
-    if (writer != OP_NONE && !is_before(h, writer, id))
-        return refuse_pair(h, id, value, "reads", writer, "writes");
-    h->seg.readers[(gsize)segment * c->slots + c->lane_slot[h->plan->ops[id].lane]] = id;
-    return true;
-}
-
-static bool write_segment(struct hazards *h, uint32_t id, uint32_t value, uint32_t segment)
-{
-    uint32_t writer = h->seg.writer[segment], slots = h->chains->slots;
-    const uint32_t *readers = &h->seg.readers[(gsize)segment * slots];
-    if (writer != OP_NONE && !is_before(h, writer, id))
-        return refuse_pair(h, id, value, "writes", writer, "writes too");
-    for (uint32_t k = 0; k < slots; k++)
-        if (readers[k] != OP_NONE && !is_before(h, readers[k], id))
-            return refuse_pair(h, id, value, "writes", readers[k], "reads");
-    h->seg.writer[segment] = id;
-    return true;
-}
-
-static bool check_accesses(struct hazards *h, uint32_t id)
+static void read_segment(struct hazards *h, uint32_t id, uint32_t value, struct segment *s)
 {
     const struct op *op = &h->plan->ops[id];
+    uint32_t *reader = reader_on(h, s, op->lane);
+    if (reader) {
+        *reader = id;
+        return;
+    }
+    if (s->writer == OP_NONE && !(h->plan->values[value].flags & VALUE_LIVE_IN))
+        doubt(h, id, OP_NONE, value, UNWRITTEN);
+    else if (s->writer != OP_NONE && !shows(h->plan, op, s->writer))
+        doubt(h, id, s->writer, value, READ_AFTER_WRITE);
+    add_reader(h, s, id);
+}
+
+/* A reader comes after the writer itself. */
+static void write_segment(struct hazards *h, uint32_t id, uint32_t value, struct segment *s)
+{
+    const struct plan *plan = h->plan;
+    const struct op *op = &plan->ops[id];
+    if (s->writer != OP_NONE && s->reader == OP_NONE && !shows(plan, op, s->writer))
+        doubt(h, id, s->writer, value, WRITE_AFTER_WRITE);
+    if (s->reader != OP_NONE && !shows(plan, op, s->reader))
+        doubt(h, id, s->reader, value, WRITE_AFTER_READ);
+    for (uint32_t i = s->others; i != OP_NONE;) {
+        const struct reader r = g_array_index(h->readers, struct reader, i);
+        if (!shows(plan, op, r.op))
+            doubt(h, id, r.op, value, WRITE_AFTER_READ);
+        i = r.next;
+    }
+    *s = (struct segment){id, OP_NONE, OP_NONE};
+}
+
+void hazards_op(struct hazards *h, uint32_t id)
+{
+    const struct plan *plan = h->plan;
+    const struct op *op = &plan->ops[id];
     for (uint32_t i = op->first_access; i < op[1].first_access; i++) {
-        const struct access *a = &h->plan->accesses[i];
-        for (uint32_t s = h->seg.first[a->value]; s < h->seg.last[a->value]; s++) {
-            if ((a->mode & ACCESS_READ) && !read_segment(h, id, a->value, s))
-                return false;
-            if ((a->mode & ACCESS_WRITE) && !write_segment(h, id, a->value, s))
-                return false;
+        const struct access a = plan->accesses[i];
+        uint32_t first = a.value, last = first + (plan->values[first].bytes > 0);
+        if (h->cuts.index && h->cuts.index[a.value] != OP_NONE) {
+            first = h->cuts.first[h->cuts.index[a.value]];
+            last = h->cuts.last[h->cuts.index[a.value]];
+        }
+        for (uint32_t s = first; s < last; s++) {
+            if (a.mode & ACCESS_READ)
+                read_segment(h, id, a.value, &h->segments[s]);
+            if (a.mode & ACCESS_WRITE)
+                write_segment(h, id, a.value, &h->segments[s]);
         }
     }
+}
+
+/* --- judgement */
+
+static bool refuse(const struct plan *plan, const struct doubt *d, GError **error)
+{
+    static const char *const does[] = {"", "reads", "writes", "writes"},
+                             *const did[] = {"", "writes", "writes too", "reads"};
+    const char *cls = value_class_name(plan->values[d->value].cls);
+    if (d->kind == UNWRITTEN)
+        return seal_refuse(plan, d->op, error, "reads value %u (%s) before anything was written there",
+                           d->value, cls);
+    g_autofree char *text = plan_op_text(plan, d->other);
+    return seal_refuse(plan, d->op, error, "%s value %u (%s), which %s %s, but no path orders the two",
+                       does[d->kind], d->value, cls, text, did[d->kind]);
+}
+
+bool hazards_judge(struct hazards *h, struct plan *plan, GError **error)
+{
+    if (h->doubts->len)
+        seal_clocks(plan);
+    for (guint i = 0; i < h->doubts->len; i++) {
+        const struct doubt *d = &g_array_index(h->doubts, struct doubt, i);
+        if (d->kind == UNWRITTEN || !seal_before(plan, d->other, d->op))
+            return refuse(plan, d, error);
+    }
     return true;
 }
 
-bool seal_hazards(struct plan *plan, const struct chains *chains, GError **error)
+struct hazards *hazards_new(const struct plan *plan, bool views)
 {
-    g_autofree uint32_t *first = huge_new(uint32_t, (gsize)plan->n_values + 1);
-    g_autofree uint32_t *last = huge_new(uint32_t, (gsize)plan->n_values + 1);
-    g_free(plan->clocks);
-    plan->clocks = huge_new(uint32_t, (gsize)plan->n_ops * chains->slots + 1);
-    plan->clock_slots = chains->slots;
-    struct hazards h = {plan, chains, {first, last, NULL, NULL}, plan->clocks, error};
-    gsize n = cut_roots(plan, &h.seg);
-    g_autofree uint32_t *writer = huge_new(uint32_t, n + 1),
-                        *readers = huge_new(uint32_t, n * chains->slots + 1);
-    h.seg.writer = writer;
-    h.seg.readers = readers;
-    memset(writer, 0xff, n * sizeof *writer);
-    memset(readers, 0xff, n * chains->slots * sizeof *readers);
-    bool ok = true;
-    for (uint32_t i = 0; i < plan->n_ops && ok; i++) {
-        tick(&h, i);
-        ok = check_accesses(&h, i);
+    struct hazards *h = g_new(struct hazards, 1);
+    *h = (struct hazards){.plan = plan,
+                          .readers = g_array_new(FALSE, FALSE, sizeof(struct reader)),
+                          .doubts = g_array_new(FALSE, FALSE, sizeof(struct doubt))};
+    uint32_t n = plan->n_values;
+    if (views) {
+        list_cut(plan, &h->cuts);
+        n = cut_roots(plan, &h->cuts, n);
     }
-    return ok;
+    h->segments = huge_new(struct segment, n);
+    memset(h->segments, 0xff, n * sizeof *h->segments);
+    return h;
+}
+
+void hazards_free(struct hazards *h)
+{
+    g_free(h->cuts.index);
+    g_free(h->cuts.value);
+    g_free(h->cuts.first);
+    g_free(h->cuts.last);
+    g_free(h->segments);
+    g_array_free(h->readers, TRUE);
+    g_array_free(h->doubts, TRUE);
+    g_free(h);
 }

@@ -2,6 +2,7 @@
  * through them, forward and backward, in the order of a schedule. */
 #include <string.h>
 
+#include "base/huge.h"
 #include "plan/pipeline.h"
 #include "plan/split.h"
 
@@ -37,10 +38,11 @@ static uint32_t n_stages(const struct shape *shape)
     return shape->actions ? shape->actions->n_stages : pipe.ranks * pipe.per_rank;
 }
 
-/* A mini-batch each where there is no flush, else a part of the step's. */
+/* A mini-batch each where there is no flush, else a part of the step's: as ranks that divide the samples weigh them. */
 void pipeline_rows(const struct shape *shape, struct plan *plan)
 {
     const uint32_t a_round = pipeline_micro(shape), n = plan->n_micro = a_round * n_rounds(shape);
+    const gsize all = (gsize)shape->ranks * n;
     const double share = 1.0 / (is_asynchronous(shape) ? n : n_rounds(shape));
     plan->batch = shape->batch;
     plan->t.n_rounds = n_rounds(shape);
@@ -48,16 +50,19 @@ void pipeline_rows(const struct shape *shape, struct plan *plan)
     plan->rank_share = g_new(double, shape->ranks);
     plan->rank_first = g_new0(uint32_t, shape->ranks);
     plan->rank_rows = g_new(uint32_t, shape->ranks);
-    plan->micro_rows = g_new(uint32_t, (gsize)shape->ranks * n);
-    plan->micro_weight = g_new(double, (gsize)shape->ranks *n);
+    plan->micro_rows = huge_new(uint32_t, all);
+    for (uint32_t m = 0; m < n; m++)
+        plan->micro_rows[m] = chunk_size(shape->batch, a_round, m % a_round);
     for (uint32_t r = 0; r < shape->ranks; r++) {
         plan->rank_share[r] = share;
         plan->rank_rows[r] = shape->batch;
-        for (uint32_t m = 0; m < n; m++) {
-            const uint32_t rows = chunk_size(shape->batch, a_round, m % a_round);
-            plan->micro_rows[(gsize)r * n + m] = rows;
-            plan->micro_weight[(gsize)r * n + m] = is_asynchronous(shape) ? 1 : (double)rows / shape->batch;
-        }
+        if (r > 0)
+            memcpy(&plan->micro_rows[(gsize)r * n], plan->micro_rows, n * sizeof *plan->micro_rows);
+    }
+    if (is_asynchronous(shape)) {
+        plan->micro_weight = huge_new(double, all);
+        for (gsize i = 0; i < all; i++)
+            plan->micro_weight[i] = 1;
     }
 }
 
@@ -220,14 +225,20 @@ static void reserve(const struct pipeline *p)
     plan_reserve(p->b->plan, &room);
 }
 
+static void *unknown(gsize n, gsize bytes_each)
+{
+    return memset(g_malloc_n(n, bytes_each), 0xff, n * bytes_each);
+}
+
 static void fill_caches(struct pipeline *p)
 {
-    const gsize costs = (gsize)OP_KINDS * p->b->shape->model->n_layers * 4,
-                flops = (gsize)OP_KINDS * pipe_stages(p) * 2;
-    p->costs = g_new(uint32_t, costs);
-    p->stage_flops = g_new(uint64_t, flops);
-    memset(p->costs, 0xff, costs * sizeof *p->costs);
-    memset(p->stage_flops, 0xff, flops * sizeof *p->stage_flops);
+    const gsize layers = p->b->shape->model->n_layers, stages = pipe_stages(p);
+    p->costs = unknown(OP_KINDS * layers * 4, sizeof *p->costs);
+    p->stage_flops = unknown(OP_KINDS * stages * 2, sizeof *p->stage_flops);
+    p->sizes = unknown(layers * VALUE_CLASSES * 2, sizeof *p->sizes);
+    p->hops = unknown(stages * 4, sizeof *p->hops);
+    memset(p->input_costs, 0xff, sizeof p->input_costs);
+    memset(p->loss_costs, 0xff, sizeof p->loss_costs);
 }
 
 /* PyTorch's pipeline stops checkpointing at the chunks that were asked for, of which fewer may come out. */
@@ -244,10 +255,22 @@ void pipeline_order(const struct shape *shape, struct actions *out)
     schedule_order(shape->schedule, &pipe, out);
 }
 
+/* What the ids of any rank take: see fill_arrays and pipe_open_channels. */
+static gsize most_ids(const struct pipeline *p)
+{
+    const struct actions *a = p->actions;
+    gsize most_actions = 0;
+    for (uint32_t i = 0; i < a->n_ranks; i++)
+        most_actions = MAX(most_actions, a->first[i + 1] - a->first[i]);
+    /* A slot has two actions at least. */
+    return 4 * (gsize)p->b->shape->model->n_layers + pipe_stages(p) + 9 * (most_actions / 2) +
+           2 * (gsize)p->micro + most_actions + 1 + 2 * ((gsize)p->b->plan->n_updates + 1);
+}
+
 static void open_pipeline(struct pipeline *p, struct build *b, struct actions *own)
 {
     const struct shape *shape = b->shape;
-    *p = (struct pipeline){.b = b, .rounds = n_rounds(shape), .micro = pipeline_micro(shape)};
+    *p = (struct pipeline){.b = b, .blank = build_tag(OP_INPUT), .rounds = n_rounds(shape), .micro = pipeline_micro(shape)};
     p->actions = shape->actions;
     p->asynchronous = is_asynchronous(shape);
     if (!shape->actions) {
@@ -262,6 +285,7 @@ static void open_pipeline(struct pipeline *p, struct build *b, struct actions *o
     reserve(p);
     fill_gangs(p);
     fill_caches(p);
+    p->memory = huge_new(uint32_t, most_ids(p));
 }
 
 static void close_pipeline(struct pipeline *p)
@@ -271,6 +295,9 @@ static void close_pipeline(struct pipeline *p)
     g_free(p->gangs);
     g_free(p->costs);
     g_free(p->stage_flops);
+    g_free(p->sizes);
+    g_free(p->hops);
+    g_free(p->memory);
 }
 
 /* --- a rank */
@@ -343,35 +370,37 @@ static void add_norms(struct pipe_rank *r)
         plan_add_view(b->plan, r->norms, i * sizeof(double), sizeof(double));
 }
 
-static uint32_t *new_ids(gsize n)
+uint32_t *pipe_ids(struct pipe_rank *r, gsize n)
 {
-    uint32_t *ids = g_new(uint32_t, n + 1);
-    memset(ids, 0xff, (n + 1) * sizeof *ids);
-    return ids;
+    uint32_t *ids = r->p->memory + r->used;
+    r->used += n;
+    return memset(ids, 0xff, n * sizeof *ids);
 }
 
 static void fill_arrays(struct pipe_rank *r)
 {
     const struct pipeline *p = r->p;
-    const gsize layers = p->b->shape->model->n_layers, slots = (gsize)r->n_stages * p->micro;
+    const gsize layers = p->b->shape->model->n_layers, slots = (gsize)r->n_stages * p->micro,
+                updates = p->b->plan->n_updates;
     uint32_t **const by_layer[] = {&r->weight, &r->grad, &r->moment, &r->variance};
     uint32_t **const by_slot[] = {&r->x, &r->acts, &r->dy, &r->deltas, &r->x_op, &r->dy_op, &r->version};
     for (unsigned i = 0; i < G_N_ELEMENTS(by_layer); i++)
-        *by_layer[i] = new_ids(layers);
+        *by_layer[i] = pipe_ids(r, layers);
     for (unsigned i = 0; i < G_N_ELEMENTS(by_slot); i++)
-        *by_slot[i] = new_ids(slots);
+        *by_slot[i] = pipe_ids(r, slots);
     r->grad_begun = g_new0(bool, layers);
-    r->input = new_ids(p->micro);
-    r->input_op = new_ids(p->micro);
-    r->last_op = new_ids(r->n_list + 1);
-    r->stash = new_ids(p->b->plan->n_updates);
-    r->users = g_new0(uint32_t, p->b->plan->n_updates + 1);
+    r->input = pipe_ids(r, p->micro);
+    r->input_op = pipe_ids(r, p->micro);
+    r->last_op = pipe_ids(r, (gsize)r->n_list + 1);
+    r->stash = pipe_ids(r, updates + 1);
+    r->users = pipe_ids(r, updates + 1);
+    memset(r->users, 0, (updates + 1) * sizeof *r->users);
 }
 
 static void find_stages(struct pipe_rank *r)
 {
     const struct pipeline *p = r->p;
-    r->stages = g_new(uint32_t, pipe_stages(p));
+    r->stages = pipe_ids(r, pipe_stages(p));
     for (uint32_t s = 0; s < pipe_stages(p); s++)
         if (p->actions->rank[s] == r->rank)
             r->stages[r->n_stages++] = s;
@@ -410,12 +439,7 @@ static void open_rank(struct pipe_rank *r, struct pipeline *p, uint32_t rank)
 
 static void close_rank(struct pipe_rank *r)
 {
-    uint32_t *const arrays[] = {r->stages, r->weight, r->grad,     r->moment,  r->variance, r->stash,
-                                r->users,  r->x,      r->acts,     r->dy,      r->deltas,   r->x_op,
-                                r->dy_op,  r->input,  r->input_op, r->version, r->last_op};
     pipe_close_channels(r);
-    for (unsigned i = 0; i < G_N_ELEMENTS(arrays); i++)
-        g_free(arrays[i]);
     g_free(r->grad_begun);
 }
 

@@ -73,7 +73,7 @@ static void fill_inbox(struct pipe_rank *r, struct inbox *box)
 {
     const struct pipeline *p = r->p;
     const struct actions *all = p->actions;
-    GArray *messages = g_array_new(FALSE, FALSE, sizeof(struct message));
+    GArray *messages = g_array_sized_new(FALSE, FALSE, sizeof(struct message), p->micro);
     uint32_t *position = r->position + (box->forward ? 0 : r->n_stages * p->micro);
     for (uint32_t i = all->first[box->peer]; i < all->first[box->peer + 1]; i++) {
         const struct action *a = &all->list[i];
@@ -105,9 +105,7 @@ void pipe_open_channels(struct pipe_rank *r)
 {
     const struct pipeline *p = r->p;
     const uint32_t *rank = p->actions->rank, slots = r->n_stages * p->micro;
-    r->position = g_new(uint32_t, (gsize)2 * slots + 1);
-    for (uint32_t i = 0; i < 2 * slots; i++)
-        r->position[i] = OP_NONE;
+    r->position = pipe_ids(r, (gsize)2 * slots);
     for (uint32_t i = 0; i < r->n_stages; i++) {
         const uint32_t s = r->stages[i];
         if (s > 0 && rank[s - 1] != r->rank)
@@ -121,7 +119,6 @@ void pipe_close_channels(struct pipe_rank *r)
 {
     for (uint32_t i = 0; i < r->n_inboxes; i++)
         g_free(r->inboxes[i].messages);
-    g_free(r->position);
 }
 
 static uint32_t boundary_layer(const struct pipeline *p, uint32_t stage, bool forward)
@@ -130,27 +127,34 @@ static uint32_t boundary_layer(const struct pipeline *p, uint32_t stage, bool fo
 }
 
 /* What crosses between a stage and the next one, or back: the output of a layer, or the gradient by it. */
-static uint32_t message_cost(const struct pipe_rank *r, uint64_t bytes, uint32_t peer)
+static uint32_t message_cost(const struct pipe_rank *r, const struct message *m, uint64_t bytes, uint32_t peer,
+                             bool forward)
 {
     struct build *b = r->p->b;
+    uint32_t *cost = &r->p->hops[((gsize)m->stage * 2 + forward) * 2 + pipe_is_last(r->p, m->micro)];
     const struct cost_key key = {.bytes = bytes,
                                  .members = 2,
                                  .nodes = build_node(b->shape, peer) == build_node(b->shape, r->rank) ? 1 : 2,
                                  .kind = OP_RECV};
-    return plan_add_cost(b->plan, &key);
+    if (*cost == OP_NONE)
+        *cost = plan_add_cost(b->plan, &key);
+    return *cost;
 }
 
 static uint32_t add_message(struct pipe_rank *r, enum op_kind kind, uint32_t lane, uint32_t peer,
                             const struct message *m, bool forward, uint64_t bytes)
 {
     const struct pipeline *p = r->p;
-    struct op_tag tag = build_tag(kind);
-    tag.stage = (uint16_t)m->stage;
-    tag.micro = pipe_tag_micro(r, m->micro);
-    tag.version = r->versions;
-    tag.gang = p->gangs[2 * (m->stage - !forward) + !forward] + tag.micro;
-    tag.bytes = bytes;
-    return plan_add_op(p->b->plan, lane, &tag, message_cost(r, bytes, peer));
+    struct plan *plan = p->b->plan;
+    const uint32_t id = plan_add_op(plan, lane, &p->blank, message_cost(r, m, bytes, peer, forward));
+    struct op_tag *tag = &plan->ops[id].tag;
+    tag->kind = (uint8_t)kind;
+    tag->stage = (uint16_t)m->stage;
+    tag->micro = pipe_tag_micro(r, m->micro);
+    tag->version = r->versions;
+    tag->gang = p->gangs[2 * (m->stage - !forward) + !forward] + tag->micro;
+    tag->bytes = bytes;
+    return id;
 }
 
 static void receive(struct pipe_rank *r, struct inbox *box)
@@ -159,7 +163,7 @@ static void receive(struct pipe_rank *r, struct inbox *box)
     const struct message *m = &box->messages[box->next++];
     const uint32_t layer = boundary_layer(p, m->stage, box->forward), peer = p->actions->rank[m->stage];
     const enum value_class cls = box->forward ? VALUE_ACT : VALUE_DELTA;
-    const uint64_t bytes = build_value_bytes(p->b, cls, layer, pipe_samples(p, m->micro));
+    const uint64_t bytes = pipe_bytes(p, cls, layer, m->micro);
     const uint32_t value = build_add_value(p->b, r->rank, cls, layer, pipe_tag_micro(r, m->micro), bytes);
     const uint32_t op = add_message(r, OP_RECV, box->lane, peer, m, box->forward, bytes);
     if (m->after != OP_NONE)
@@ -196,8 +200,7 @@ void pipe_send(struct pipe_rank *r, uint32_t at, uint32_t after)
         return;
     const bool forward = a->kind == ACTION_F;
     const uint32_t layer = boundary_layer(p, a->stage, forward);
-    const uint64_t bytes =
-        build_value_bytes(p->b, forward ? VALUE_ACT : VALUE_DELTA, layer, pipe_samples(p, a->micro));
+    const uint64_t bytes = pipe_bytes(p, forward ? VALUE_ACT : VALUE_DELTA, layer, a->micro);
     const struct message m = {.stage = a->stage, .micro = a->micro};
     add_message(r, OP_SEND, channel_lane(r, peer, forward, true), peer, &m, forward, bytes);
     plan_dep(p->b->plan, after);

@@ -30,7 +30,7 @@ static struct work work_of(struct pipe_rank *r, uint32_t at)
 static double share_of(const struct work *w, enum op_kind kind, uint32_t layer)
 {
     const struct pipeline *p = w->r->p;
-    const bool last = w->samples != pipe_samples(p, 0);
+    const bool last = pipe_is_last(p, w->action->micro);
     uint64_t *cached = &p->stage_flops[((gsize)kind * pipe_stages(p) + w->action->stage) * 2 + last];
     uint32_t n = w->layer1 - MAX(w->layer0, kind == OP_BWD_INPUT ? 1 : 0);
     if (*cached == UINT64_MAX) {
@@ -46,7 +46,7 @@ static double share_of(const struct work *w, enum op_kind kind, uint32_t layer)
 static uint32_t cost_of(const struct work *w, enum op_kind kind, uint32_t layer)
 {
     const struct pipeline *p = w->r->p;
-    const bool last = w->samples != pipe_samples(p, 0), paired = w->pair != PAIR_NONE;
+    const bool last = pipe_is_last(p, w->action->micro), paired = w->pair != PAIR_NONE;
     uint32_t *cached =
         &p->costs[(((gsize)kind * p->b->shape->model->n_layers + layer) * 2 + last) * 2 + paired];
     if (*cached == OP_NONE)
@@ -54,13 +54,17 @@ static uint32_t cost_of(const struct work *w, enum op_kind kind, uint32_t layer)
     return *cached;
 }
 
-static struct op_tag tag_of(const struct work *w, enum op_kind kind)
+/* On the compute lane. */
+static struct op_tag *add_op(const struct work *w, enum op_kind kind, uint32_t cost)
 {
-    struct op_tag tag = build_tag(kind);
-    tag.stage = w->action->stage;
-    tag.micro = pipe_tag_micro(w->r, w->action->micro);
-    tag.version = w->r->version[w->slot];
-    tag.pair = w->pair;
+    struct plan *plan = w->r->p->b->plan;
+    w->r->last = plan_add_op(plan, w->r->compute, &w->r->p->blank, cost);
+    struct op_tag *tag = &plan->ops[w->r->last].tag;
+    tag->kind = (uint8_t)kind;
+    tag->stage = w->action->stage;
+    tag->micro = pipe_tag_micro(w->r, w->action->micro);
+    tag->version = w->r->version[w->slot];
+    tag->pair = w->pair;
     return tag;
 }
 
@@ -77,7 +81,7 @@ static uint32_t value(const struct work *w, enum value_class cls, uint32_t layer
 {
     struct build *b = w->r->p->b;
     return build_add_value(b, w->r->rank, cls, layer, pipe_tag_micro(w->r, w->action->micro),
-                           build_value_bytes(b, cls, layer, w->samples));
+                           pipe_bytes(w->r->p, cls, layer, w->action->micro));
 }
 
 /* Tokens and targets, once a micro-batch, early enough for action `at`. */
@@ -88,11 +92,14 @@ static uint32_t input_of(struct pipe_rank *r, uint32_t at)
     if (r->input[micro] != OP_NONE)
         return r->input[micro];
     const uint64_t bytes = model_input_bytes(b->shape->model, samples);
-    struct op_tag tag = build_tag(OP_INPUT);
+    uint32_t *cost = &r->p->input_costs[pipe_is_last(r->p, micro)];
+    if (*cost == OP_NONE)
+        *cost = build_input_cost(b, samples);
+    struct op_tag tag = r->p->blank;
     tag.micro = pipe_tag_micro(r, micro);
     tag.version = r->versions;
     r->input[micro] = build_add_value(b, r->rank, VALUE_INPUT, OP_NONE, tag.micro, bytes);
-    r->input_op[micro] = plan_add_op(b->plan, r->copy, &tag, build_input_cost(b, samples));
+    r->input_op[micro] = plan_add_op(b->plan, r->copy, &tag, *cost);
     if (at >= ahead)
         plan_dep(b->plan, r->last_op[at - ahead]);
     else if (r->round > 0)
@@ -116,10 +123,9 @@ static uint32_t weight_of(const struct work *w, uint32_t layer)
 static void add_layer(struct work *w, enum op_kind kind, uint32_t layer, uint32_t x)
 {
     struct plan *plan = w->r->p->b->plan;
-    struct op_tag tag = tag_of(w, kind);
-    tag.layer0 = (uint16_t)layer;
-    tag.layer1 = (uint16_t)(layer + 1);
-    w->r->last = plan_add_op(plan, w->r->compute, &tag, cost_of(w, kind, layer));
+    struct op_tag *tag = add_op(w, kind, cost_of(w, kind, layer));
+    tag->layer0 = (uint16_t)layer;
+    tag->layer1 = (uint16_t)(layer + 1);
     wait_once(w);
     plan_access(plan, weight_of(w, layer), ACCESS_READ);
     plan_access(plan, x, ACCESS_READ);
@@ -172,14 +178,16 @@ static void loss(struct work *w, uint32_t at)
     struct pipe_rank *r = w->r;
     struct build *b = r->p->b;
     const uint32_t last = w->layer1 - 1, input = input_of(r, at);
-    struct op_tag tag = tag_of(w, OP_LOSS);
+    uint32_t *cost = &r->p->loss_costs[pipe_is_last(r->p, w->action->micro)];
+    if (*cost == OP_NONE)
+        *cost = build_loss_cost(b, w->samples);
     r->dy[w->slot] = value(w, VALUE_DELTA, last);
-    r->last = plan_add_op(b->plan, r->compute, &tag, build_loss_cost(b, w->samples));
+    add_op(w, OP_LOSS, *cost);
     plan_dep(b->plan, r->input_op[w->action->micro]);
     plan_access(b->plan, r->acts[w->slot] + 2 * (last - w->layer0), ACCESS_READ);
     plan_access(b->plan, input, ACCESS_READ);
     plan_access(b->plan, r->dy[w->slot], ACCESS_WRITE);
-    plan_access(b->plan, r->losses + tag.micro, ACCESS_WRITE);
+    plan_access(b->plan, r->losses + pipe_tag_micro(r, w->action->micro), ACCESS_WRITE);
 }
 
 static void act_forward(struct work *w, uint32_t at)

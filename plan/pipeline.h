@@ -14,6 +14,7 @@
 
 struct pipeline {
     struct build *b;
+    struct op_tag blank; /* what ops are added with; what is theirs follows in place */
     const struct actions *actions;
     bool asynchronous;
     uint32_t rounds, micro; /* micro-batches of a round */
@@ -23,9 +24,14 @@ struct pipeline {
     uint32_t *local;       /* by stage: its number among its rank's */
     uint32_t
         *gangs; /* by stage: gang of the first message to the next one, then of the first back; OP_NONE */
-    uint32_t *costs; /* cache: [((kind * layers + layer) * 2 + last micro-batch) * 2 + paired]; OP_NONE */
-    uint64_t *stage_flops; /* [(kind * stages + stage) * 2 + last micro-batch] */
+    /* What was worked out once; OP_NONE or UINT64_MAX: not yet.  last: of the last micro-batch, which may be smaller. */
+    uint32_t *costs;       /* [((kind * layers + layer) * 2 + last) * 2 + paired] */
+    uint64_t *stage_flops; /* [(kind * stages + stage) * 2 + last] */
+    uint64_t *sizes;       /* bytes: [(layer * VALUE_CLASSES + class) * 2 + last] */
+    uint32_t *hops;        /* costs of messages: [(stage that sends * 2 + forward) * 2 + last] */
+    uint32_t input_costs[2], loss_costs[2]; /* [last] */
     uint32_t comm_gangs;   /* first gang of the collectives; a round has comm_gangs_round of them */
+    uint32_t *memory;      /* of the rank that is built: its arrays below */
     bool tied_apart;       /* embedding and head share weights and are on two ranks */
 };
 
@@ -74,10 +80,14 @@ struct pipe_rank {
     uint32_t *users;           /* by version: micro-batches under way that used it; asynchronous only */
     uint32_t *position;        /* by slot: F's message in its inbox, then B's */
     uint32_t *last_op;         /* by action of the round: the last op at its end */
+    gsize used;                /* of p->memory */
     uint32_t round, versions;  /* optimizer steps of the plan so far */
     const struct action *list; /* its actions */
     uint32_t n_list;
 };
+
+/* n ids of OP_NONE out of p->memory, which the next rank reuses. */
+uint32_t *pipe_ids(struct pipe_rank *, gsize n);
 
 /* Lanes to and from peers, and what will arrive on them. */
 void pipe_open_channels(struct pipe_rank *);
@@ -116,6 +126,20 @@ static inline uint32_t pipe_tag_micro(const struct pipe_rank *r, uint32_t micro)
 static inline uint32_t pipe_samples(const struct pipeline *p, uint32_t micro)
 {
     return p->b->plan->micro_rows[micro]; /* the same on every rank and in every round */
+}
+
+static inline bool pipe_is_last(const struct pipeline *p, uint32_t micro)
+{
+    return pipe_samples(p, micro) != pipe_samples(p, 0);
+}
+
+/* Of a value of a micro-batch. */
+static inline uint64_t pipe_bytes(const struct pipeline *p, enum value_class cls, uint32_t layer, uint32_t micro)
+{
+    uint64_t *bytes = &p->sizes[((gsize)layer * VALUE_CLASSES + cls) * 2 + pipe_is_last(p, micro)];
+    if (*bytes == UINT64_MAX)
+        *bytes = build_value_bytes(p->b, cls, layer, pipe_samples(p, micro));
+    return *bytes;
 }
 
 #endif

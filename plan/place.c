@@ -70,9 +70,7 @@ static void list_roots(const struct plan *plan, struct shared *s)
 /* An op comes before itself nowhere: on its own lane what comes before it ends one place earlier. */
 static void find_lives(const struct plan *plan, struct shared *s)
 {
-    g_autofree uint32_t *lane_slot = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
     gsize n = (gsize)s->first[plan->t.n_ranks] * plan->clock_slots;
-    seal_lane_slots(plan, lane_slot);
     s->slots = plan->clock_slots;
     s->begins = g_new(uint32_t, n + 1);
     s->ends = g_new0(uint32_t, n + 1);
@@ -82,7 +80,7 @@ static void find_lives(const struct plan *plan, struct shared *s)
     memset(s->first_op, 0xff, s->first[plan->t.n_ranks] * sizeof *s->first_op);
     for (uint32_t op = 0; op < plan->n_ops; op++) {
         const uint32_t *clock = &plan->clocks[(gsize)op * s->slots];
-        uint32_t own = lane_slot[plan->ops[op].lane];
+        uint32_t own = plan->clock_lane[plan->ops[op].lane];
         for (uint32_t i = plan->ops[op].first_access; i < plan->ops[op + 1].first_access; i++) {
             uint32_t row = s->row_of[plan->values[plan->accesses[i].value].root];
             if (row == OP_NONE)
@@ -228,6 +226,7 @@ void plan_place(struct plan *plan)
 {
     struct shared s = {0};
     g_assert(plan->sealed);
+    seal_clocks(plan);
     g_free(plan->place);
     g_free(plan->arena_bytes);
     plan->place = g_new0(uint64_t, (gsize)plan->n_values + 1);

@@ -1,39 +1,12 @@
 #include "plan/plan.h"
 
+#include <string.h>
+
 #include "base/huge.h"
 
+#define ALIGNMENT 64
+
 G_DEFINE_QUARK(parprof_plan, plan_error)
-
-/* Capacities, and the costs that exist, so that a key is stored once. */
-struct plan_index {
-    uint32_t ops, values, accesses, deps, gangs, gang_ops, costs;
-    GHashTable *cost_ids; /* struct cost_key * (owned) -> id + 1 */
-};
-
-/* Makes room for one more row. */
-#define GROW(array, n, capacity)                                                                             \
-    do {                                                                                                     \
-        if ((n) == (capacity)) {                                                                             \
-            (capacity) = MAX(2 * (capacity), 1024);                                                          \
-            (array) = huge_grow((array), (n), (capacity), sizeof *(array));                                  \
-        }                                                                                                    \
-    } while (0)
-
-#define RESERVE(array, n, capacity, more)                                                                    \
-    do {                                                                                                     \
-        const uint64_t wanted = (n) + (more);                                                                \
-        if (wanted > (capacity) && wanted < UINT32_MAX) {                                                    \
-            (capacity) = (uint32_t)wanted;                                                                   \
-            (array) = huge_grow((array), (n), (capacity), sizeof *(array));                                  \
-        }                                                                                                    \
-    } while (0)
-
-/* The op after the last one says where the last one's accesses and dependencies end. */
-static void mark_end(struct plan *plan)
-{
-    plan->ops[plan->n_ops].first_access = plan->n_accesses;
-    plan->ops[plan->n_ops].first_dep = plan->n_deps;
-}
 
 /* Unit costs go by the share. */
 static gboolean same_cost(gconstpointer a, gconstpointer b)
@@ -42,36 +15,100 @@ static gboolean same_cost(gconstpointer a, gconstpointer b)
     return x->share == y->share && x->paired == y->paired && cost_key_equal(a, b);
 }
 
-void plan_init(struct plan *plan)
+/* The arrays that grow.  Of ops the first row that is not there is in use, as the end mark. */
+enum { GROWING = 5 };
+struct growing {
+    void *array; /* where the pointer to it is */
+    uint32_t used, *room;
+    size_t bytes_each;
+};
+
+static void list_growing(struct plan *plan, struct growing *out)
 {
-    *plan = (struct plan){.index = g_new0(struct plan_index, 1)};
-    tables_init(&plan->t);
-    plan->index->cost_ids = g_hash_table_new_full(cost_key_hash, same_cost, g_free, NULL);
-    GROW(plan->ops, plan->n_ops, plan->index->ops);
-    mark_end(plan);
+    const struct growing all[GROWING] = {
+        {&plan->ops, plan->room.ops ? plan->n_ops + 1 : 0, &plan->room.ops, sizeof *plan->ops},
+        {&plan->values, plan->n_values, &plan->room.values, sizeof *plan->values},
+        {&plan->accesses, plan->n_accesses, &plan->room.accesses, sizeof *plan->accesses},
+        {&plan->deps, plan->n_deps, &plan->room.deps, sizeof *plan->deps},
+        {&plan->gangs, plan->n_gangs, &plan->room.gangs, sizeof *plan->gangs}};
+    memcpy(out, all, sizeof all);
 }
 
-void plan_reserve(struct plan *plan, const struct plan_room *room)
+/* Arrays of a plan that was reserved at first lie in one block. */
+static void release_array(const struct plan *plan, void *array)
 {
-    struct plan_index *index = plan->index;
-    RESERVE(plan->ops, plan->n_ops + 1, index->ops, room->ops);
-    RESERVE(plan->values, plan->n_values, index->values, room->values);
-    RESERVE(plan->accesses, plan->n_accesses, index->accesses, room->accesses);
-    RESERVE(plan->deps, plan->n_deps, index->deps, room->deps);
-    RESERVE(plan->gangs, plan->n_gangs, index->gangs, room->gangs);
+    const uintptr_t at = (uintptr_t)array, block = (uintptr_t)plan->block;
+    if (!plan->block || at < block || at >= block + plan->block_bytes)
+        g_free(array);
+}
+
+static void *array_of(const struct growing *g)
+{
+    void *array;
+    return memcpy(&array, g->array, sizeof array), array;
+}
+
+static void move_to(const struct plan *plan, const struct growing *g, void *to, uint32_t room)
+{
+    if (g->used)
+        memcpy(to, array_of(g), g->used * g->bytes_each);
+    release_array(plan, array_of(g));
+    memcpy(g->array, &to, sizeof to);
+    *g->room = room;
+}
+
+void plan_grow(struct plan *plan)
+{
+    struct growing all[GROWING];
+    list_growing(plan, all);
+    for (unsigned i = 0; i < GROWING; i++) {
+        const uint32_t room = MAX(2 * *all[i].room, 1024);
+        if (all[i].used == *all[i].room)
+            move_to(plan, &all[i], huge_alloc(room, all[i].bytes_each), room);
+    }
+}
+
+void plan_init(struct plan *plan)
+{
+    *plan = (struct plan){.cost_ids = g_hash_table_new_full(cost_key_hash, same_cost, g_free, NULL)};
+    tables_init(&plan->t);
+    plan_grow(plan);
+    plan->ops[0].first_access = plan->ops[0].first_dep = 0;
+}
+
+void plan_reserve(struct plan *plan, const struct plan_room *more)
+{
+    const uint64_t wanted[GROWING] = {more->ops, more->values, more->accesses, more->deps, more->gangs};
+    struct growing all[GROWING];
+    size_t bytes = 0;
+    if (plan->block)
+        return;
+    list_growing(plan, all);
+    for (unsigned i = 0; i < GROWING; i++) {
+        const uint64_t room = MAX(all[i].used + wanted[i], *all[i].room);
+        if (room >= UINT32_MAX)
+            return;
+        bytes += (room * all[i].bytes_each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    char *block = huge_alloc(bytes, 1), *at = block;
+    for (unsigned i = 0; i < GROWING; i++) {
+        const uint32_t room = (uint32_t)MAX(all[i].used + wanted[i], *all[i].room);
+        move_to(plan, &all[i], at, room);
+        at += (room * all[i].bytes_each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    plan->block = block;
+    plan->block_bytes = bytes;
 }
 
 void plan_release(struct plan *plan)
 {
-    if (plan->index)
-        g_hash_table_destroy(plan->index->cost_ids);
-    g_free(plan->index);
-    g_free(plan->ops);
-    g_free(plan->values);
-    g_free(plan->accesses);
-    g_free(plan->deps);
-    g_free(plan->gangs);
-    g_free(plan->gang_ops);
+    if (plan->cost_ids)
+        g_hash_table_destroy(plan->cost_ids);
+    struct growing all[GROWING];
+    list_growing(plan, all);
+    for (unsigned i = 0; i < GROWING; i++)
+        release_array(plan, array_of(&all[i]));
+    g_free(plan->block);
     g_free(plan->costs);
     g_free(plan->rank_share);
     g_free(plan->rank_first);
@@ -80,6 +117,7 @@ void plan_release(struct plan *plan)
     g_free(plan->micro_rows);
     g_free(plan->order);
     g_free(plan->clocks);
+    g_free(plan->clock_lane);
     g_free(plan->place);
     g_free(plan->arena_bytes);
     tables_release(&plan->t);
@@ -95,19 +133,10 @@ uint32_t plan_add_lane(struct plan *plan, const struct lane *lane)
     return plan->t.n_lanes++;
 }
 
-uint32_t plan_add_value(struct plan *plan, const struct value *value)
-{
-    GROW(plan->values, plan->n_values, plan->index->values);
-    struct value *v = &plan->values[plan->n_values];
-    *v = *value;
-    v->offset = 0;
-    v->root = plan->n_values;
-    return plan->n_values++;
-}
-
 uint32_t plan_add_view(struct plan *plan, uint32_t root, uint64_t offset, uint64_t bytes)
 {
-    GROW(plan->values, plan->n_values, plan->index->values);
+    if (plan->n_values == plan->room.values)
+        plan_grow(plan);
     struct value *v = &plan->values[plan->n_values];
     *v = plan->values[root];
     v->root = root;
@@ -119,44 +148,17 @@ uint32_t plan_add_view(struct plan *plan, uint32_t root, uint64_t offset, uint64
 uint32_t plan_add_cost(struct plan *plan, const struct cost_key *key)
 {
     gpointer id;
-    if (g_hash_table_lookup_extended(plan->index->cost_ids, key, NULL, &id))
+    if (g_hash_table_lookup_extended(plan->cost_ids, key, NULL, &id))
         return GPOINTER_TO_UINT(id);
-    GROW(plan->costs, plan->n_costs, plan->index->costs);
+    if (plan->n_costs == plan->room.costs) {
+        plan->room.costs = MAX(2 * plan->room.costs, 64);
+        plan->costs = g_renew(struct cost_key, plan->costs, plan->room.costs);
+    }
     struct cost_key own = *key;
     own.shape = tables_intern(&plan->t, key->shape ? key->shape : "");
     plan->costs[plan->n_costs] = own;
-    g_hash_table_insert(plan->index->cost_ids, g_memdup2(&own, sizeof own), GUINT_TO_POINTER(plan->n_costs));
+    g_hash_table_insert(plan->cost_ids, g_memdup2(&own, sizeof own), GUINT_TO_POINTER(plan->n_costs));
     return plan->n_costs++;
-}
-
-uint32_t plan_add_gang(struct plan *plan, uint32_t shift)
-{
-    GROW(plan->gangs, plan->n_gangs, plan->index->gangs);
-    plan->gangs[plan->n_gangs] = (struct gang){.shift = shift};
-    return plan->n_gangs++;
-}
-
-uint32_t plan_add_op(struct plan *plan, uint32_t lane, const struct op_tag *tag, uint32_t cost)
-{
-    struct op op = {*tag, lane, cost, plan->n_accesses, plan->n_deps};
-    plan->ops[plan->n_ops++] = op;
-    GROW(plan->ops, plan->n_ops, plan->index->ops);
-    mark_end(plan);
-    return plan->n_ops - 1;
-}
-
-void plan_access(struct plan *plan, uint32_t value, uint8_t mode)
-{
-    GROW(plan->accesses, plan->n_accesses, plan->index->accesses);
-    plan->accesses[plan->n_accesses++] = (struct access){value, mode};
-    mark_end(plan);
-}
-
-void plan_dep(struct plan *plan, uint32_t on)
-{
-    GROW(plan->deps, plan->n_deps, plan->index->deps);
-    plan->deps[plan->n_deps++] = on;
-    mark_end(plan);
 }
 
 uint32_t plan_rounds(const struct plan *plan)

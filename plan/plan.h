@@ -122,7 +122,7 @@ struct plan {
     struct access *accesses;
     uint32_t *deps;
     struct gang *gangs;
-    uint32_t *gang_ops;
+    uint32_t *gang_ops;  /* in the memory of order, behind it */
     struct cost_key *costs;
     uint32_t batch;      /* samples of a step of all ranks; 0: nobody said */
     double *rank_share;  /* per rank: what its losses count in the step's, and what PACK multiplies by; where ranks divide
@@ -138,13 +138,20 @@ struct plan {
     const char *ini;     /* the model as model_parse takes it, in t.strings; NULL: nobody said */
     struct model_override override;
     uint32_t *order;     /* sealed: a topological order of the ops, members of a gang adjacent */
-    /* sealed: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of the op's rank up to which ops come
-     * before it by a path of ops of that rank; 0: none.  On its own lane it is its own place. */
-    uint32_t *clocks, clock_slots;
+    /* placed, or sealed where that took it, else NULL: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of
+     * the op's rank up to which ops come before it by a path of ops of that rank; 0: none.  On its own lane it is its own
+     * place.  clock_lane: by lane, its number among its rank's. */
+    uint32_t *clocks, *clock_lane, clock_slots;
     uint64_t *place;     /* placed: per root value, offset in its rank's arena (unused for views) */
     uint64_t *arena_bytes; /* placed: per rank */
     bool sealed;
-    struct plan_index *index; /* builder's hash of costs and growth of the arrays; private */
+    /* Private to who builds: rows that are allocated, and a hash of the costs. */
+    struct {
+        uint32_t ops, values, accesses, deps, gangs, costs;
+    } room;
+    GHashTable *cost_ids;
+    void *block; /* holds the arrays that were reserved, unless they have grown; NULL */
+    size_t block_bytes;
 };
 
 /* The samples of an op's micro-batch: [first, first + n) of the global mini-batch of step `round` of the plan. */
@@ -159,20 +166,69 @@ uint32_t plan_rounds(const struct plan *);                 /* at least 1 */
 void plan_init(struct plan *);
 void plan_release(struct plan *); /* safe on a plan that is partly built */
 
-/* Room for so many more, so that a large plan does not move while it grows. */
+/* Room for so many more, so that a large plan does not move while it grows: once, of a plan that is to be large. */
 struct plan_room {
     uint64_t ops, values, accesses, deps, gangs;
 };
 void plan_reserve(struct plan *, const struct plan_room *);
 
 uint32_t plan_add_lane(struct plan *, const struct lane *); /* copies the name */
-uint32_t plan_add_value(struct plan *, const struct value *); /* a root: offset and root are set here */
 uint32_t plan_add_view(struct plan *, uint32_t root, uint64_t offset, uint64_t bytes);
 uint32_t plan_add_cost(struct plan *, const struct cost_key *); /* an equal key of equal share gives the id it has */
-uint32_t plan_add_gang(struct plan *, uint32_t shift); /* ops join it by their tag.gang */
-uint32_t plan_add_op(struct plan *, uint32_t lane, const struct op_tag *, uint32_t cost);
-void plan_access(struct plan *, uint32_t value, uint8_t mode);
-void plan_dep(struct plan *, uint32_t on);
+
+/* What a large plan is made of is added without a call.  plan_grow: room for one more of each, private. */
+void plan_grow(struct plan *);
+
+/* A root: offset and root are set here. */
+static inline uint32_t plan_add_value(struct plan *plan, const struct value *value)
+{
+    if (plan->n_values == plan->room.values)
+        plan_grow(plan);
+    struct value *v = &plan->values[plan->n_values];
+    *v = *value;
+    v->offset = 0;
+    v->root = plan->n_values;
+    return plan->n_values++;
+}
+
+/* Ops join it by their tag.gang. */
+static inline uint32_t plan_add_gang(struct plan *plan, uint32_t shift)
+{
+    if (plan->n_gangs == plan->room.gangs)
+        plan_grow(plan);
+    plan->gangs[plan->n_gangs] = (struct gang){.shift = shift};
+    return plan->n_gangs++;
+}
+
+/* The op after the last one says where the last one's accesses and dependencies end. */
+static inline uint32_t plan_add_op(struct plan *plan, uint32_t lane, const struct op_tag *tag, uint32_t cost)
+{
+    if (plan->n_ops + 1 == plan->room.ops)
+        plan_grow(plan);
+    struct op *op = &plan->ops[plan->n_ops];
+    op->tag = *tag;
+    op->lane = lane;
+    op->cost = cost;
+    op[1].first_access = plan->n_accesses;
+    op[1].first_dep = plan->n_deps;
+    return plan->n_ops++;
+}
+
+static inline void plan_access(struct plan *plan, uint32_t value, uint8_t mode)
+{
+    if (plan->n_accesses == plan->room.accesses)
+        plan_grow(plan);
+    plan->accesses[plan->n_accesses++] = (struct access){value, mode};
+    plan->ops[plan->n_ops].first_access = plan->n_accesses;
+}
+
+static inline void plan_dep(struct plan *plan, uint32_t on)
+{
+    if (plan->n_deps == plan->room.deps)
+        plan_grow(plan);
+    plan->deps[plan->n_deps++] = on;
+    plan->ops[plan->n_ops].first_dep = plan->n_deps;
+}
 
 enum { PLAN_RANK_LANES_MAX = 256 }; /* of a plan that is read: what sealing keeps grows with ops times lanes */
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/huge.h"
+
 extern const struct schedule schedule_1f1b, schedule_naive, schedule_gpipe, schedule_gpipe_torch,
     schedule_interleaved, schedule_looped_bfs, schedule_zb1p, schedule_zb2p, schedule_zbv, schedule_dualpipev,
     schedule_pipedream;
@@ -46,6 +48,15 @@ void actions_release(struct actions *a)
     g_free(a->rank);
     g_free(a->list);
     *a = (struct actions){0};
+}
+
+/* Ranks of a schedule have about equally many. */
+static void reserve(struct actions *a, uint64_t n)
+{
+    if (n <= a->room || n > SCHEDULE_ACTIONS_MAX)
+        return;
+    a->room = (uint32_t)n;
+    a->list = huge_grow(a->list, a->first[a->n_ranks], n, sizeof *a->list);
 }
 
 static void append(struct actions *a, const struct action *action)
@@ -131,5 +142,7 @@ void schedule_order(const struct schedule *s, const struct pipe *p, struct actio
         actions_begin_rank(a);
         s->order(p, rank, a);
         actions_next_rank(a);
+        if (rank == 0)
+            reserve(a, (uint64_t)a->first[1] * p->ranks);
     }
 }

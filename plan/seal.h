@@ -1,25 +1,61 @@
-/* plan/seal.h -- what the stages of plan_seal share. */
+/* plan/seal.h -- what the stages of plan_seal share.
+ *
+ * A large plan costs what its passes over memory cost, so there are three: over the values; over the ops, which are checked
+ * one by one, linked along their lanes, counted into their gangs and followed to what they access; and the search for an
+ * order, which checks a gang when all of it has come.
+ */
 #ifndef PLAN_SEAL_H
 #define PLAN_SEAL_H
 
 #include "plan/plan.h"
 
-/* Lanes as chains of ops. */
-struct chains {
-    uint32_t slots;      /* most lanes of one rank */
-    uint32_t *lane_slot; /* per lane: its number among the lanes of its rank */
-    uint32_t *previous;  /* per op: the one before it on its lane, or OP_NONE */
-    uint32_t *place;     /* per op: its place on its lane, from 1 */
-};
-
-/* Fills lane_slot; returns the most lanes of one rank. */
-uint32_t seal_lane_slots(const struct plan *, uint32_t *lane_slot);
-
 /* Sets the error to "OP: ..." and returns false. */
 bool seal_refuse(const struct plan *, uint32_t op, GError **, const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Invariants 4 and 5; fills the clocks.  Ids, ranks and views are known to be right, and dependencies to point
- * backwards. */
-bool seal_hazards(struct plan *, const struct chains *, GError **);
+static inline uint32_t seal_rank(const struct plan *plan, uint32_t op)
+{
+    return plan->t.lanes[plan->ops[op].lane].rank;
+}
+
+/* What the search for an order reads of an op: it goes through all ranks at once, and lives on what a line of the cache holds.
+ * There is one more than ops, for the end of the last one's dependencies. */
+struct seal_node {
+    uint32_t next; /* the op after it on its lane, or OP_NONE */
+    uint32_t lane, first_dep, gang;
+};
+
+/* Made while ops are checked. */
+struct seal_links {
+    struct seal_node *nodes;
+    uint32_t *first; /* per lane: its first op, or OP_NONE */
+    uint32_t *meets; /* per gang: one of those below, or its only member; the search's own from then on */
+};
+#define MEETS_CHECKED (OP_NONE - 1)
+#define MEETS_OTHERS  (OP_NONE - 2) /* to be checked when all have come */
+
+/* gang-check.c.  Invariant 3, of one gang whose members are listed in rank order; of all gangs, which lists them first:
+ * false, with the error, at the first that is wrong or empty. */
+bool seal_gang(const struct plan *, const struct gang *, GError **);
+bool seal_gangs(struct plan *, GError **);
+/* Whether an op accesses one piece, of its bytes, as one does that is sent or received; whether two such ops alone are a gang
+ * without fault. */
+bool seal_plain(const struct plan *, uint32_t op);
+bool seal_pair(const struct plan *, uint32_t a, uint32_t b);
+
+/* order.c.  Invariant 2, and 3 on the way: fills order, gang_ops and the gangs, for which there is room, and of which n is
+ * known. */
+bool seal_order(struct plan *, struct seal_links *, GError **);
+
+/* hazards.c.  Invariants 4 and 5: new when values are known to be right, and whether one is a view; then each op, in order, once
+ * it is known to be right; then the judgement, of the first that is not. */
+struct hazards;
+struct hazards *hazards_new(const struct plan *, bool views);
+void hazards_op(struct hazards *, uint32_t op);
+bool hazards_judge(struct hazards *, struct plan *, GError **);
+void hazards_free(struct hazards *);
+
+/* clocks.c.  Fills the clocks, unless they are there; ops are known to be right.  Whether a comes before b, of one rank. */
+void seal_clocks(struct plan *);
+bool seal_before(const struct plan *, uint32_t a, uint32_t b);
 
 #endif

@@ -1,10 +1,11 @@
 #include "sim/sim.h"
 
+#include "base/huge.h"
 #include "profile/trace.h"
 
 struct timeline {
     struct cost *cost;          /* by plan cost */
-    int64_t *start_ns, *end_ns; /* by op */
+    int64_t *start_ns, *end_ns; /* by op; start may be NULL */
     int64_t step_ns;
 };
 
@@ -29,7 +30,24 @@ static bool too_long(const struct run *run, const char *upto, GError **error)
     return false;
 }
 
-/* What each plan cost takes.  Refuses what would not fit int64_t if all ops ran one after another. */
+/* Refuses what would not fit int64_t if all ops ran one after another. */
+static bool check_sum(const struct run *run, const struct cost *cost, GError **error)
+{
+    const struct plan *plan = run->plan;
+    int64_t total_ns = 0, most_ns = 0;
+    for (uint32_t i = 0; i < plan->n_costs; i++)
+        most_ns = MAX(most_ns, cost[i].alone_ns);
+    if (most_ns <= INT64_MAX / MAX(plan->n_ops, 1))
+        return true;
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (__builtin_add_overflow(total_ns, cost[plan->ops[i].cost].alone_ns, &total_ns)) {
+            g_autofree char *text = plan_op_text(plan, i);
+            return too_long(run, text, error);
+        }
+    return true;
+}
+
+/* What each plan cost takes. */
 static bool price(const struct run *run, struct cost *cost, GError **error)
 {
     const struct plan *plan = run->plan;
@@ -38,13 +56,7 @@ static bool price(const struct run *run, struct cost *cost, GError **error)
             g_prefix_error(error, "cost model %s: ", run->costs->name);
             return false;
         }
-    int64_t total_ns = 0;
-    for (uint32_t i = 0; i < plan->n_ops; i++)
-        if (__builtin_add_overflow(total_ns, cost[plan->ops[i].cost].alone_ns, &total_ns)) {
-            g_autofree char *text = plan_op_text(plan, i);
-            return too_long(run, text, error);
-        }
-    return true;
+    return check_sum(run, cost, error);
 }
 
 static void fill_memory(const struct plan *plan, struct trace *trace)
@@ -80,16 +92,12 @@ static void fill_ops(const struct plan *plan, const struct timeline *line, struc
     }
 }
 
-static int64_t sweep_once(const struct plan *plan, const struct timeline *line)
+static int64_t sweep(const struct plan *plan, const struct timeline *line)
 {
-    int64_t *cost_ns = g_new(int64_t, plan->n_costs);
+    g_autofree int64_t *cost_ns = g_new(int64_t, plan->n_costs);
     for (uint32_t i = 0; i < plan->n_costs; i++)
         cost_ns[i] = line->cost[i].alone_ns;
-    struct sweep *sweep = sweep_new(plan);
-    int64_t makespan_ns = sweep_time(sweep, cost_ns, line->start_ns, line->end_ns);
-    sweep_free(sweep);
-    g_free(cost_ns);
-    return makespan_ns;
+    return sweep_once(plan, cost_ns, line->start_ns, line->end_ns);
 }
 
 static bool launches(const struct plan *plan)
@@ -169,19 +177,19 @@ static void timeline_release(struct timeline *line)
 }
 
 /* On failure nothing is left in it. */
-static bool timeline_make(struct timeline *line, const struct run *run, GError **error)
+static bool timeline_make(struct timeline *line, const struct run *run, bool starts, GError **error)
 {
     const struct plan *plan = run->plan;
     if (!check(run, error))
         return false;
     *line = (struct timeline){.cost = g_new(struct cost, plan->n_costs),
-                              .start_ns = g_new(int64_t, plan->n_ops),
-                              .end_ns = g_new(int64_t, plan->n_ops)};
+                              .start_ns = starts ? huge_new(int64_t, plan->n_ops) : NULL,
+                              .end_ns = huge_new(int64_t, plan->n_ops)};
     bool ok = price(run, line->cost, error);
     if (ok) {
         line->step_ns = run->sharing && flow_needed(plan, run->sharing)
                             ? flow_time(plan, line->cost, run->sharing, line->start_ns, line->end_ns)
-                            : sweep_once(plan, line);
+                            : sweep(plan, line);
         ok = line->step_ns < INT64_MAX || too_long(run, "the last", error);
     }
     if (!ok)
@@ -192,7 +200,7 @@ static bool timeline_make(struct timeline *line, const struct run *run, GError *
 bool sim_step_ns(const struct run *run, int64_t *step_ns, GError **error)
 {
     struct timeline line;
-    if (!timeline_make(&line, run, error))
+    if (!timeline_make(&line, run, false, error))
         return false;
     *step_ns = line.step_ns;
     timeline_release(&line);
@@ -202,7 +210,7 @@ bool sim_step_ns(const struct run *run, int64_t *step_ns, GError **error)
 static bool sim_run(const struct run *run, struct trace *trace, GError **error)
 {
     struct timeline line;
-    if (!timeline_make(&line, run, error))
+    if (!timeline_make(&line, run, true, error))
         return false;
     fill(run, &line, trace);
     timeline_release(&line);

@@ -22,6 +22,9 @@ void sweep_free(struct sweep *);
  * long as its longest member.  Durations are 0 or more, and those of all ops together fit int64_t. */
 int64_t sweep_time(struct sweep *, const int64_t *cost_ns, int64_t *start_ns, int64_t *end_ns);
 
+/* The same for a plan that is timed once: nothing is prepared.  Fills end, and start unless it is NULL. */
+int64_t sweep_once(const struct plan *, const int64_t *cost_ns, int64_t *start_ns, int64_t *end_ns);
+
 /* The same where something is shared: an event loop in which rates change as ops begin and end.  cost[i] is plan cost i; a
  * gang has its members' longest times, alone and of work.  Where no resource is ever wanted by more than it can carry, every
  * time equals sweep_time's; else ends are rounded up to whole ns.  Times beyond INT64_MAX are INT64_MAX. */

@@ -147,7 +147,7 @@ EXTRA_%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNEL_OBJECTS) $(CUDA_BUILT_LIBS)
 endif
 
 # Programs that only measure; built when asked for.
-BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-compute %D%/bench-allreduce
+BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-pipeline %D%/bench-compute %D%/bench-allreduce
 EXTRA_PROGRAMS += $(BENCHES)
 CLEANFILES += $(BENCHES)
 EXTRA_DIST += %D%/bench/run %D%/bench/predict %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c

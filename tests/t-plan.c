@@ -549,6 +549,49 @@ static void test_refused(void)
     model_free(model);
 }
 
+/* A plan that grows beyond what was reserved, array after array, holds what was added. */
+static void test_reserve(void)
+{
+    enum { OPS = 3000 };
+    struct plan plan;
+    plan_init(&plan);
+    plan.t.n_ranks = 1;
+    plan_add_lane(&plan, &(struct lane){"compute", 0, 0, OP_NONE, LANE_COMPUTE});
+    plan_add_cost(&plan, &(struct cost_key){.members = 1});
+    uint32_t id = plan_add_value(&plan, &(struct value){.bytes = 7, .flags = VALUE_LIVE_IN});
+    for (uint32_t i = 0; i < OPS; i++) {
+        if (i == 10)
+            plan_reserve(&plan, &(struct plan_room){.ops = 1500, .values = 2000, .accesses = 20, .gangs = 1100});
+        const struct op_tag tag = {
+            .kind = OP_FWD, .layer0 = LAYER_NONE, .layer1 = LAYER_NONE, .bucket = OP_NONE, .gang = i, .coll = OP_NONE};
+        plan_add_gang(&plan, i);
+        plan_add_op(&plan, 0, &tag, 0);
+        for (uint32_t k = 0; k < i % 3; k++)
+            plan_dep(&plan, i - 1 - k);
+        plan_access(&plan, id, ACCESS_READ);
+        id = plan_add_value(&plan, &(struct value){.bytes = i, .index = i});
+        plan_access(&plan, id, ACCESS_WRITE);
+    }
+    g_assert_cmpuint(plan.values[0].bytes, ==, 7);
+    for (uint32_t i = 0; i < OPS; i++) {
+        const struct op *op = &plan.ops[i];
+        g_assert_cmpuint(op->tag.gang, ==, i);
+        g_assert_cmpuint(plan.gangs[i].shift, ==, i);
+        g_assert_cmpuint(op[1].first_access, ==, 2 * i + 2);
+        g_assert_cmpuint(plan.accesses[2 * i].value, ==, i);
+        g_assert_cmpuint(plan.accesses[2 * i + 1].value, ==, i + 1);
+        g_assert_cmpuint(plan.values[i + 1].bytes, ==, i);
+        g_assert_cmpuint(plan.values[i + 1].root, ==, i + 1);
+        g_assert_cmpuint(op[1].first_dep - op->first_dep, ==, i % 3);
+        for (uint32_t k = 0; k < i % 3; k++)
+            g_assert_cmpuint(plan.deps[op->first_dep + k], ==, i - 1 - k);
+    }
+    GError *error = NULL;
+    plan_seal(&plan, &error);
+    g_assert_no_error(error);
+    plan_release(&plan);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
@@ -564,5 +607,6 @@ int main(int argc, char **argv)
     g_test_add_func("/plan/json", test_json);
     g_test_add_func("/plan/table", test_table);
     g_test_add_func("/plan/refused", test_refused);
+    g_test_add_func("/plan/reserve", test_reserve);
     return g_test_run();
 }

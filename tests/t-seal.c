@@ -404,6 +404,30 @@ static void test_partly_written(void)
     plan_release(&plan);
 }
 
+/* What orders two accesses may be the last of many dependencies, or an op on a third lane. */
+static void test_many_deps(void)
+{
+    enum { DEPS = 12 };
+    struct plan plan;
+    begin(&plan, 1);
+    const uint32_t value = plan_add_value(&plan, &(struct value){.bytes = 8, .flags = VALUE_LIVE_IN}),
+                   lane = plan_add_lane(&plan, &(struct lane){"copy", 0, 0, OP_NONE, LANE_COPY});
+    op(&plan, lane, OP_INPUT, OP_NONE, 0);
+    plan_access(&plan, value, ACCESS_WRITE);
+    op(&plan, 1, OP_ALLREDUCE, OP_NONE, 0);
+    plan_dep(&plan, 0);
+    const uint32_t reader = op(&plan, 0, OP_FWD, OP_NONE, 0);
+    for (uint32_t i = 0; i < DEPS; i++)
+        plan_dep(&plan, 1);
+    plan_access(&plan, value, ACCESS_READ);
+    accepted(&plan);
+    plans_drop_dep(&plan, 0);
+    g_assert_cmpuint(refused(&plan, "which op 0 (in, rank 0) writes"), ==, reader);
+    plan.deps[plan.n_deps - 1] = 0;
+    accepted(&plan);
+    plan_release(&plan);
+}
+
 /* A path through another rank does not count, although the gang would order the two in time. */
 static void test_path_within_rank(void)
 {
@@ -501,6 +525,7 @@ int main(int argc, char **argv)
     g_test_add_func("/seal/views", test_views);
     g_test_add_func("/seal/bytes", test_bytes);
     g_test_add_func("/seal/partly-written", test_partly_written);
+    g_test_add_func("/seal/many-dependencies", test_many_deps);
     g_test_add_func("/seal/path-within-rank", test_path_within_rank);
     g_test_add_func("/seal/three-rank-deadlock", test_three_rank_deadlock);
     g_test_add_func("/seal/exchange-bytes", test_exchange_bytes);

@@ -52,6 +52,15 @@ static struct times fixpoint(const struct plan *plan, const int64_t *cost_ns)
     return t;
 }
 
+static void check_times(const struct plan *plan, const struct times *truth, const int64_t *start_ns,
+                        const int64_t *end_ns)
+{
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        g_assert_cmpint(start_ns[i], ==, truth->start_ns[i]);
+        g_assert_cmpint(end_ns[i], ==, truth->end_ns[i]);
+    }
+}
+
 static void check_plan(const struct plan *plan, GRand *rand)
 {
     struct sweep *sweep = sweep_new(plan);
@@ -64,10 +73,11 @@ static void check_plan(const struct plan *plan, GRand *rand)
         int64_t makespan_ns = sweep_time(sweep, cost_ns, start_ns, end_ns);
         g_assert_cmpint(makespan_ns, ==, truth.makespan_ns);
         g_assert_cmpint(sweep_time(sweep, cost_ns, NULL, NULL), ==, truth.makespan_ns);
-        for (uint32_t i = 0; i < plan->n_ops; i++) {
-            g_assert_cmpint(start_ns[i], ==, truth.start_ns[i]);
-            g_assert_cmpint(end_ns[i], ==, truth.end_ns[i]);
-        }
+        check_times(plan, &truth, start_ns, end_ns);
+        g_assert_cmpint(sweep_once(plan, cost_ns, NULL, end_ns), ==, truth.makespan_ns);
+        check_times(plan, &truth, start_ns, end_ns);
+        g_assert_cmpint(sweep_once(plan, cost_ns, start_ns, end_ns), ==, truth.makespan_ns);
+        check_times(plan, &truth, start_ns, end_ns);
         g_free(truth.start_ns);
         g_free(truth.end_ns);
     }
