@@ -1,5 +1,5 @@
-/* A vector clock for each op over the lanes of its rank: the place on every lane up to which ops come before it.  Ids are a
- * topological order within a rank, so one pass suffices. */
+/* A vector clock for each op over the lanes of its rank: the place on every lane up to which ops come before
+ * it.  Ids are a topological order within a rank, so one pass suffices. */
 #include <string.h>
 
 #include "base/huge.h"

@@ -89,8 +89,7 @@ static unsigned message_mode(unsigned kind)
 bool seal_plain(const struct plan *plan, uint32_t id)
 {
     const struct op *op = &plan->ops[id];
-    return count_accesses(op) == 1 &&
-           plan->accesses[op->first_access].mode == message_mode(op->tag.kind) &&
+    return count_accesses(op) == 1 && plan->accesses[op->first_access].mode == message_mode(op->tag.kind) &&
            access_bytes(plan, op, 0) == op->tag.bytes;
 }
 

@@ -1,9 +1,10 @@
 /* Every pair of accesses that must be ordered is, by a path of ops of their rank.
  *
- * Each root is cut into segments at the ends of its views; a segment knows its last writer and, by lane, its last reader
- * since.  An access is ordered after all earlier ones if it is ordered after those.  Nearly always that shows at once: the
- * two ops share a lane, or the later one depends on something of the earlier one's lane that is no earlier, or it is not the first of
- * its lane to read.  What does not show is a doubt, to be settled by the clocks, which most plans of one kind never need. */
+ * Each root is cut into segments at the ends of its views; a segment knows its last writer and, by lane, its
+ * last reader since.  An access is ordered after all earlier ones if it is ordered after those.  Nearly
+ * always that shows at once: the two ops share a lane, or the later one depends on something of the earlier
+ * one's lane that is no earlier, or it is not the first of its lane to read.  What does not show is a doubt,
+ * to be settled by the clocks, which most plans of one kind never need. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +24,8 @@ struct reader {
 /* Values whose root has views, as what they are cut into. */
 struct cuts {
     uint32_t n;
-    uint32_t *index;        /* by value: index of those below, OP_NONE: its root has no view; NULL: none has */
-    uint32_t *value;        /* in the order of ids */
+    uint32_t *index; /* by value: index of those below, OP_NONE: its root has no view; NULL: none has */
+    uint32_t *value; /* in the order of ids */
     uint32_t *first, *last; /* its segments are [first, last) */
 };
 
@@ -241,8 +242,9 @@ void hazards_op(struct hazards *h, uint32_t id)
 
 static bool refuse(const struct plan *plan, const struct doubt *d, GError **error)
 {
-    static const char *const does[] = {"", "reads", "writes", "writes"},
-                             *const did[] = {"", "writes", "writes too", "reads"};
+    static const char *const does[] = {"", "reads", "writes", "writes"}, *const did[] = {"", "writes",
+                                                                                         "writes too",
+                                                                                         "reads"};
     const char *cls = value_class_name(plan->values[d->value].cls);
     if (d->kind == UNWRITTEN)
         return seal_refuse(plan, d->op, error, "reads value %u (%s) before anything was written there",

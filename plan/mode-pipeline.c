@@ -38,7 +38,8 @@ static uint32_t n_stages(const struct shape *shape)
     return shape->actions ? shape->actions->n_stages : pipe.ranks * pipe.per_rank;
 }
 
-/* A mini-batch each where there is no flush, else a part of the step's: as ranks that divide the samples weigh them. */
+/* A mini-batch each where there is no flush, else a part of the step's: as ranks that divide the samples
+ * weigh them. */
 void pipeline_rows(const struct shape *shape, struct plan *plan)
 {
     const uint32_t a_round = pipeline_micro(shape), n = plan->n_micro = a_round * n_rounds(shape);
@@ -270,7 +271,8 @@ static gsize most_ids(const struct pipeline *p)
 static void open_pipeline(struct pipeline *p, struct build *b, struct actions *own)
 {
     const struct shape *shape = b->shape;
-    *p = (struct pipeline){.b = b, .blank = build_tag(OP_INPUT), .rounds = n_rounds(shape), .micro = pipeline_micro(shape)};
+    *p = (struct pipeline){
+        .b = b, .blank = build_tag(OP_INPUT), .rounds = n_rounds(shape), .micro = pipeline_micro(shape)};
     p->actions = shape->actions;
     p->asynchronous = is_asynchronous(shape);
     if (!shape->actions) {

@@ -1,8 +1,9 @@
 /* A topological order with each gang one node: breadth first, as Kahn's algorithm has it.
  *
- * Ids ascend along a lane and a dependency is of the op's own rank, so that how far each lane has come is all that there is to
- * know: a dependency is met if its lane is past it.  The first op of a lane that is not waits at the lane of its first
- * dependency that is not met; when it is, the next one is looked at, so that each is looked at once. */
+ * Ids ascend along a lane and a dependency is of the op's own rank, so that how far each lane has come is all
+ * that there is to know: a dependency is met if its lane is past it.  The first op of a lane that is not
+ * waits at the lane of its first dependency that is not met; when it is, the next one is looked at, so that
+ * each is looked at once. */
 #include <string.h>
 
 #include "base/huge.h"

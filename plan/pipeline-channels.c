@@ -127,8 +127,8 @@ static uint32_t boundary_layer(const struct pipeline *p, uint32_t stage, bool fo
 }
 
 /* What crosses between a stage and the next one, or back: the output of a layer, or the gradient by it. */
-static uint32_t message_cost(const struct pipe_rank *r, const struct message *m, uint64_t bytes, uint32_t peer,
-                             bool forward)
+static uint32_t message_cost(const struct pipe_rank *r, const struct message *m, uint64_t bytes,
+                             uint32_t peer, bool forward)
 {
     struct build *b = r->p->b;
     uint32_t *cost = &r->p->hops[((gsize)m->stage * 2 + forward) * 2 + pipe_is_last(r->p, m->micro)];

@@ -182,14 +182,14 @@ static bool timeline_make(struct timeline *line, const struct run *run, bool sta
     const struct plan *plan = run->plan;
     if (!check(run, error))
         return false;
+    const bool flows = run->sharing && flow_needed(plan, run->sharing);
     *line = (struct timeline){.cost = g_new(struct cost, plan->n_costs),
-                              .start_ns = starts ? huge_new(int64_t, plan->n_ops) : NULL,
+                              .start_ns = starts || flows ? huge_new(int64_t, plan->n_ops) : NULL,
                               .end_ns = huge_new(int64_t, plan->n_ops)};
     bool ok = price(run, line->cost, error);
     if (ok) {
-        line->step_ns = run->sharing && flow_needed(plan, run->sharing)
-                            ? flow_time(plan, line->cost, run->sharing, line->start_ns, line->end_ns)
-                            : sweep(plan, line);
+        line->step_ns = flows ? flow_time(plan, line->cost, run->sharing, line->start_ns, line->end_ns)
+                              : sweep(plan, line);
         ok = line->step_ns < INT64_MAX || too_long(run, "the last", error);
     }
     if (!ok)

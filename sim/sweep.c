@@ -220,7 +220,8 @@ static inline void fetch(const struct plan *plan, uint32_t at)
     enum { OPS_AHEAD = 24, DEPS_AHEAD = 12 };
     if (at + OPS_AHEAD >= plan->n_ops)
         return;
-    const struct op *far = &plan->ops[plan->order[at + OPS_AHEAD]], *near = &plan->ops[plan->order[at + DEPS_AHEAD]];
+    const struct op *far = &plan->ops[plan->order[at + OPS_AHEAD]],
+                    *near = &plan->ops[plan->order[at + DEPS_AHEAD]];
     __builtin_prefetch(far);
     __builtin_prefetch(far + 1);
     __builtin_prefetch(&plan->deps[near->first_dep]);

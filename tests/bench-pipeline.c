@@ -1,8 +1,9 @@
-/* What a large pipeline costs the planner and the simulator: 1F1B with a layer a stage and sends between neighbours, at
- * unit costs; RANKS x CHUNKS are arguments, and how often to measure.  Each repetition is a process of its own, whose memory
- * is untouched (its code is not: a tiny plan was made before); then as many in one process, which has the memory already.
- * Prints the fastest, wall time (and the processor's of all of it), and the greatest resident memory.  A virtual machine's
- * host may take long to give memory that was not used lately: the first repetition pays for that. */
+/* What a large pipeline costs the planner and the simulator: 1F1B with a layer a stage and sends between
+ * neighbours, at unit costs; RANKS x CHUNKS are arguments, and how often to measure.  Each repetition is a
+ * process of its own, whose memory is untouched (its code is not: a tiny plan was made before); then as many
+ * in one process, which has the memory already. Prints the fastest, wall time (and the processor's of all of
+ * it), and the greatest resident memory.  A virtual machine's host may take long to give memory that was not
+ * used lately: the first repetition pays for that. */
 #include <limits.h>
 #include <malloc.h>
 #include <math.h>
@@ -104,8 +105,8 @@ static struct times measure_apart(const struct shape *shape, const struct cost_m
 
 static void print(const char *what, const struct times *t)
 {
-    printf("  %s: build %.1f + seal %.1f + simulate %.1f ms; together %.1f ms (CPU %.1f), %.1f M ops/s\n", what,
-           t->ms[BUILD], t->ms[SEAL], t->ms[SIMULATE], t->ms[TOTAL], t->ms[CPU],
+    printf("  %s: build %.1f + seal %.1f + simulate %.1f ms; together %.1f ms (CPU %.1f), %.1f M ops/s\n",
+           what, t->ms[BUILD], t->ms[SEAL], t->ms[SIMULATE], t->ms[TOTAL], t->ms[CPU],
            t->n_ops / t->ms[TOTAL] / 1e3);
 }
 
@@ -120,8 +121,9 @@ static void run(const struct shape *shape, const struct cost_model *unit, int re
         keep_best(&cold, &t);
     }
     getrusage(RUSAGE_CHILDREN, &usage);
-    printf("1F1B of %u ranks x %u micro-batches, %u ops, %.0f units: at most %.2f GiB resident\n", shape->ranks,
-           shape->chunks, cold.n_ops, (double)cold.makespan_ns / 1e6, (double)usage.ru_maxrss / (1 << 20));
+    printf("1F1B of %u ranks x %u micro-batches, %u ops, %.0f units: at most %.2f GiB resident\n",
+           shape->ranks, shape->chunks, cold.n_ops, (double)cold.makespan_ns / 1e6,
+           (double)usage.ru_maxrss / (1 << 20));
     print("in a fresh process", &cold);
     /* Freed memory is kept, so that what is repeated measures our code and not the kernel's page faults. */
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -134,8 +136,8 @@ static void run(const struct shape *shape, const struct cost_model *unit, int re
     if (repetitions > 1)
         print("again in one", &warm);
     if (bound_ms > 0)
-        printf("  the bound that we set ourselves, no other tool measured here: %.0f ms; ratio %.2f\n", bound_ms,
-               cold.ms[TOTAL] / bound_ms);
+        printf("  the bound that we set ourselves, no other tool measured here: %.0f ms; ratio %.2f\n",
+               bound_ms, cold.ms[TOTAL] / bound_ms);
 }
 
 int main(int argc, char **argv)

@@ -561,9 +561,14 @@ static void test_reserve(void)
     uint32_t id = plan_add_value(&plan, &(struct value){.bytes = 7, .flags = VALUE_LIVE_IN});
     for (uint32_t i = 0; i < OPS; i++) {
         if (i == 10)
-            plan_reserve(&plan, &(struct plan_room){.ops = 1500, .values = 2000, .accesses = 20, .gangs = 1100});
-        const struct op_tag tag = {
-            .kind = OP_FWD, .layer0 = LAYER_NONE, .layer1 = LAYER_NONE, .bucket = OP_NONE, .gang = i, .coll = OP_NONE};
+            plan_reserve(&plan,
+                         &(struct plan_room){.ops = 1500, .values = 2000, .accesses = 20, .gangs = 1100});
+        const struct op_tag tag = {.kind = OP_FWD,
+                                   .layer0 = LAYER_NONE,
+                                   .layer1 = LAYER_NONE,
+                                   .bucket = OP_NONE,
+                                   .gang = i,
+                                   .coll = OP_NONE};
         plan_add_gang(&plan, i);
         plan_add_op(&plan, 0, &tag, 0);
         for (uint32_t k = 0; k < i % 3; k++)
