@@ -22,7 +22,8 @@ if [ -n "$LONG" ]; then
     done
 else
     trains 4 -p /train-modes/apart
-    trains 3 -s /train-modes/all -s /train-modes/pairs
+    [ -z "$SANITIZED" ] || trains 1 -p /train-modes/chained -p /train-modes/data-parallel
+    [ -n "$SANITIZED" ] || trains 3 -s /train-modes/all -s /train-modes/pairs
     [ -n "$SANITIZED" ] || trains 1 -s /train-modes/all -s /train-modes/pairs
 fi
 done_testing
