@@ -82,13 +82,10 @@ static bool check_values(const struct points *p, enum option_id id, char **value
     return ok;
 }
 
-/* What is written, and how, is one thing for the whole sweep. */
+/* What is written, and how, is one thing for the whole sweep; the table ends with the sections of it. */
 static bool is_output(enum option_id id)
 {
-    unsigned last = 0;
-    while (option_sections[last + 1].title)
-        last++;
-    return id >= option_sections[last].first;
+    return id >= OPTION_FORMAT;
 }
 
 static bool add_axis(struct points *p, const struct options *o, enum option_id id, GError **error)
