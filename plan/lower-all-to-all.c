@@ -20,15 +20,15 @@ static uint32_t all_to_all_shift(uint32_t gang)
 /* Buffers of later collectives reuse the slots: a rank's collectives share a lane. */
 static uint32_t scratch_of(struct lower *l, const struct part *part)
 {
-    const struct value *v = &l->to->values[part->value];
-    if (l->scratch[v->rank] == OP_NONE) {
+    const uint32_t rank = l->to->values[part->value].rank;
+    if (l->scratch[rank] == OP_NONE) {
         uint32_t most = 0;
         for (uint32_t g = 0; g < l->from->n_gangs; g++)
             most = MAX(most, l->gangs[g].n);
-        struct value root = {.bytes = (most - 1) * l->scratch_bytes, .rank = v->rank, .cls = VALUE_SCRATCH};
-        l->scratch[v->rank] = plan_add_value(l->to, &root);
+        struct value root = {.bytes = (most - 1) * l->scratch_bytes, .rank = rank, .cls = VALUE_SCRATCH};
+        l->scratch[rank] = plan_add_value(l->to, &root);
     }
-    return l->scratch[v->rank];
+    return l->scratch[rank];
 }
 
 static void add_hop(struct lower *l, const struct part *part, uint32_t number, uint32_t views)
