@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/frames.h"
 #include "cli/output.h"
 
 #define STANDARD_DPI 192
@@ -179,6 +180,42 @@ static bool check_style(struct drawing *d, const struct options *o, GError **err
     return true;
 }
 
+/* "rank", "frames:12" */
+static bool parse_build(const char *text, struct build *build)
+{
+    static const char *const keys[] = {[KEY_RANK] = "rank", [KEY_MICRO] = "micro", [KEY_BUCKET] = "bucket", [KEY_PHASE] = "phase"};
+    char *end;
+    for (enum draw_key key = 0; key < G_N_ELEMENTS(keys); key++)
+        if (!strcmp(text, keys[key])) {
+            *build = (struct build){key, 0};
+            return true;
+        }
+    if (!g_str_has_prefix(text, "frames:") || !g_ascii_isdigit(text[7]))
+        return false;
+    const guint64 n = g_ascii_strtoull(text + 7, &end, 10);
+    *build = (struct build){KEY_TIME, (uint32_t)MIN(n, UINT32_MAX)};
+    return !*end && n >= 2 && n <= BUILD_MAX_FRAMES;
+}
+
+static bool check_build(struct drawing *d, const struct options *o, GError **error)
+{
+    const char *text = option_text(o, OPTION_BUILD, NULL);
+    g_autofree char *known = g_strdup_printf("rank, micro, bucket, phase or frames:N of 2 to %d", BUILD_MAX_FRAMES);
+    d->built = text;
+    d->gif = o->given[OPTION_GIF];
+    if (text && !parse_build(text, &d->build))
+        return option_unknown(error, OPTION_BUILD, text, known);
+    if ((text || d->gif) && !strcmp(d->path, "-")) {
+        g_set_error_literal(error, OPTION_ERROR, 0, "--build writes numbered files, and --output - names none: name them FILE.svg");
+        return false;
+    }
+    if (d->gif && !text) {
+        g_set_error_literal(error, OPTION_ERROR, 0, "--gif is of the frames of --build: say how, as --build rank");
+        return false;
+    }
+    return !d->gif || frames_gif_ready(error);
+}
+
 static bool pick(struct drawing *d, const struct options *o, const struct figure *standard, GError **error)
 {
     const char *name = option_text(o, OPTION_FIGURE, standard->name);
@@ -220,7 +257,7 @@ bool drawing_check(struct drawing *d, const struct options *o, const struct figu
         g_set_error_literal(error, OPTION_ERROR, 0, wrong);
         return false;
     }
-    if (!check_figure(d->figure, o, error) || !check_style(d, o, error))
+    if (!check_figure(d->figure, o, error) || !check_style(d, o, error) || !check_build(d, o, error))
         return false;
     draw_prepare();
     const bool unusual = o->given[OPTION_SIZE] || o->given[OPTION_DPI] || o->given[OPTION_FONT_SCALE];
@@ -254,19 +291,49 @@ static void warn_of_fonts(const GString *missing)
             parts[1]);
 }
 
-bool drawing_write(const struct drawing *d, const struct figure_input *input, GError **error)
+char *drawing_names(const struct drawing *d)
+{
+    return d->built ? frames_names(d->path, d->frames, d->gif) : g_strdup(d->path);
+}
+
+static bool write_whole(struct drawing *d, const struct figure_input *input, const struct figure_options *look,
+                        const struct draw_ops *ops, GError **error)
+{
+    GBytes *bytes = figure_render(d->figure, input, look, ops, error);
+    if (!bytes)
+        return false;
+    gsize n;
+    const void *data = g_bytes_get_data(bytes, &n);
+    const bool ok = output_write(d->path, data, n, error);
+    g_bytes_unref(bytes);
+    return ok;
+}
+
+static bool write_build(struct drawing *d, const struct figure_input *input, const struct figure_options *look,
+                        const struct draw_ops *ops, GError **error)
+{
+    g_autoptr(GPtrArray) frames = build_render(&d->build, d->figure, input, look, ops, error);
+    if (!frames || !frames_write(d->path, frames, error))
+        return false;
+    d->frames = frames->len;
+    if (!d->gif)
+        return true;
+    const struct draw_ops *png = draw_open("png", error);
+    struct figure_options pixels = *look;
+    pixels.missing = NULL;
+    if (strcmp(d->format, "png"))
+        pixels.dpi = 0; /* a pixel a px */
+    g_autoptr(GPtrArray) pictures = png ? build_render(&d->build, d->figure, input, &pixels, png, error) : NULL;
+    return pictures && frames_write_gif(d->path, pictures, d->build.by == KEY_TIME, error);
+}
+
+bool drawing_write(struct drawing *d, const struct figure_input *input, GError **error)
 {
     const struct draw_ops *ops = draw_open(d->format, error);
     g_autoptr(GString) missing = g_string_new(NULL);
     struct figure_options look = d->look;
     look.missing = missing;
-    GBytes *bytes = ops ? figure_render(d->figure, input, &look, ops, error) : NULL;
-    if (!bytes)
-        return false;
-    gsize n;
-    const void *data = g_bytes_get_data(bytes, &n);
-    bool ok = output_write(d->path, data, n, error);
-    g_bytes_unref(bytes);
+    const bool ok = ops && (d->built ? write_build : write_whole)(d, input, &look, ops, error);
     if (ok)
         warn_of_fonts(missing);
     return ok;

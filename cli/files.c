@@ -41,7 +41,7 @@ bool files_check(struct files *f, const char *mode, const struct options *o, GEr
     return check_apart(f, error);
 }
 
-static bool draw(const struct files *f, const struct report *report, GError **error)
+static bool draw(struct files *f, const struct report *report, GError **error)
 {
     struct digest digest;
     digest_make(&digest, report);
@@ -68,7 +68,7 @@ static void write_costs(const struct report *r, GString *out)
     export_costs(r->costs, source->str, out);
 }
 
-static bool write_file(const struct files *f, enum file file, const struct report *report, GError **error)
+static bool write_file(struct files *f, enum file file, const struct report *report, GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     switch (file) {
@@ -86,7 +86,7 @@ static bool write_file(const struct files *f, enum file file, const struct repor
     return output_write(f->path[file], text->str, text->len, error);
 }
 
-bool files_write(const struct files *f, const struct report *report, GError **error)
+bool files_write(struct files *f, const struct report *report, GError **error)
 {
     static const enum file order[FILES] = {FILE_REPORT, FILE_COSTS, FILE_TRACE, FILE_FIGURE};
     bool ok = true;
@@ -110,7 +110,8 @@ void files_name(const struct files *f, const struct report *r, GString *out)
     for (unsigned i = 0; i < FILES; i++) {
         if (!f->path[i])
             continue;
-        g_string_append_printf(out, "%s%s", before, f->path[i]);
+        g_autofree char *names = i == FILE_FIGURE ? drawing_names(&f->drawing) : g_strdup(f->path[i]);
+        g_string_append_printf(out, "%s%s", before, names);
         if (i == FILE_FIGURE && r->analysis->n_steps > 1)
             g_string_append_printf(out, " (step %u of %u, the median)", r->analysis->median_step + 1,
                                    r->analysis->n_steps);

@@ -16,7 +16,7 @@ struct files {
 bool files_check(struct files *, const char *mode, const struct options *, GError **);
 
 /* Writes all that can be written; the error is the first. */
-bool files_write(const struct files *, const struct report *, GError **);
+bool files_write(struct files *, const struct report *, GError **);
 
 bool files_take_stdout(const struct files *); /* one of them goes to standard output */
 

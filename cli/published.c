@@ -72,8 +72,9 @@ bool published_show(const struct preset *p, const struct options *given, GError 
     g_string_append_printf(out, "%s\n", p->summary);
     print_table(p, out);
     g_string_append_printf(out, "source: %s\nwith overlap: %s\n", p->source, p->computed);
-    if (drawing.figure)
-        g_string_append_printf(out, "wrote %s\n", drawing.path);
+    g_autofree char *names = drawing.figure ? drawing_names(&drawing) : NULL;
+    if (names)
+        g_string_append_printf(out, "wrote %s\n", names);
     fputs(out->str, !g_strcmp0(drawing.path, "-") ? stderr : stdout);
     return true;
 }

@@ -114,8 +114,9 @@ static bool draw(const struct source *sources, unsigned n, const struct options 
                                  .n_others = n - 1};
     if (!drawing_write(&drawing, &input, error))
         return false;
+    g_autofree char *names = drawing_names(&drawing);
     if (strcmp(drawing.path, "-"))
-        printf("wrote %s\n", drawing.path);
+        printf("wrote %s\n", names);
     return true;
 }
 

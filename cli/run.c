@@ -78,7 +78,7 @@ static void closing_line(const struct job *job, const struct options *o, const s
                                option_text(o, OPTION_MODEL, job->model->name));
 }
 
-static bool conclude(const struct job *job, const struct options *o, const struct files *f,
+static bool conclude(const struct job *job, const struct options *o, struct files *f,
                      const struct attempts *r, GError **error)
 {
     struct summary summary;

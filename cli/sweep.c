@@ -196,7 +196,7 @@ static bool any_good(const struct series *series, GError **error)
     return false;
 }
 
-static bool write_series(const struct series *series, const struct options *o, const struct drawing *drawing,
+static bool write_series(const struct series *series, const struct options *o, struct drawing *drawing,
                          GError **error)
 {
     const char *figure = drawing->path, *report = option_text(o, OPTION_REPORT, NULL);
@@ -210,10 +210,11 @@ static bool write_series(const struct series *series, const struct options *o, c
     if (figure && !drawing_write(drawing, &input, error))
         return false;
     if (!o->given[OPTION_QUIET]) {
+        g_autofree char *names = figure ? drawing_names(drawing) : NULL;
         g_string_truncate(text, 0);
         series_print(series, text);
         if (figure || report)
-            g_string_append_printf(text, "wrote %s%s%s\n", figure ? figure : "", figure && report ? ", " : "",
+            g_string_append_printf(text, "wrote %s%s%s\n", names ? names : "", figure && report ? ", " : "",
                                    report ? report : "");
         fputs(text->str, !g_strcmp0(figure, "-") || !g_strcmp0(report, "-") ? stderr : stdout);
     }
@@ -241,7 +242,7 @@ static void extend_title(struct series *series)
     g_free(title);
 }
 
-static bool sweep(struct sweep_job *s, const struct drawing *drawing, GError **error)
+static bool sweep(struct sweep_job *s, struct drawing *drawing, GError **error)
 {
     execute_catch_interrupt();
     begin_series(s);

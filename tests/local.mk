@@ -18,6 +18,7 @@ UNIT_TESTS = \
 	%D%/t-backward \
 	%D%/t-balance \
 	%D%/t-bucket \
+	%D%/t-build \
 	%D%/t-cause \
 	%D%/t-cluster \
 	%D%/t-collect \
@@ -95,6 +96,7 @@ SHELL_TESTS = \
 	%D%/look.sh \
 	%D%/render.sh \
 	%D%/sweep.sh
+%C%_t_build_SOURCES = %D%/t-build.c %D%/draw-list.c %D%/scene.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c

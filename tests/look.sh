@@ -129,4 +129,38 @@ result $? "text in 80 columns of ASCII shapes"
 run render t.json --figure grid --format svg -o -
 cmp -s "$dir/out" light.svg
 result $? "--format says the format of standard output"
+# ---- frames
+run render t.json --figure grid --build rank -o step.svg
+[ "$status" = 0 ] && [ "$(ls step*)" = "$(printf 'step-0%d.svg\n' 1 2 3 4)" ] && cmp -s step-04.svg light.svg && ! cmp -s step-03.svg light.svg &&
+    grep -q 'wrote step-01.svg to step-04.svg$' "$dir/out"
+result $? "a figure built up by ranks, of which the last file is the figure"
+run render t.json --build frames:120 -o much.txt
+[ "$status" = 0 ] && [ "$(ls much-* | wc -l)" = 120 ] && [ -s much-001.txt ] && [ -s much-120.txt ]
+result $? "files of three digits"
+for wrong in "--build row" "--build frames:1" "--build frames:4x" "--build bucket" "--gif"; do
+    # shellcheck disable=SC2086
+    run render t.json --figure grid $wrong -o wrong.svg
+    [ "$status" = 2 ] && [ -z "$(ls wrong* 2>/dev/null)" ] && [ "$(wc -l <"$dir/err")" = 1 ]
+    result $? "$wrong is refused"
+done
+run render t.json --figure grid --build rank -o -
+[ "$status" = 2 ] && grep -q 'FILE.svg' "$dir/err"
+result $? "frames on standard output are refused"
+mkdir empty
+PATH=$PWD/empty run render t.json --figure grid --build rank --gif -o wrong.svg
+[ "$status" = 2 ] && grep -q 'Debian: imagemagick' "$dir/err" && [ -z "$(ls wrong* 2>/dev/null)" ]
+result $? "--gif without ImageMagick says what to install"
+printf '#!/bin/sh\necho "out of colours" >&2\nexit 1\n' >empty/magick
+chmod +x empty/magick
+mkdir temporary
+TMPDIR=$PWD/temporary PATH=$PWD/empty:$PATH run render t.json --figure grid --build rank --gif -o failed.svg
+[ "$status" != 0 ] && grep -q 'out of colours' "$dir/err" && [ ! -e failed.gif ] && rmdir temporary
+result $? "what ImageMagick says is said, and nothing is left behind"
+if convert -version 2>/dev/null | grep -q ImageMagick; then
+    run render t.json --figure grid --build rank --gif --size 320x180 -o small.svg
+    [ "$status" = 0 ] && [ "$(identify small.gif | wc -l)" = 4 ] && grep -q 'small-04.svg, small.gif$' "$dir/out"
+    result $? "a GIF of the frames"
+else
+    skip "a GIF of the frames" "no ImageMagick here (imagemagick)"
+fi
 done_testing

@@ -237,6 +237,7 @@ static uint32_t paint_bar(const struct scene *s, const struct row *r, double y)
         g_strlcpy(number, whole, sizeof number);
         number[strcspn(number, " ")] = '\0';
         const char *const texts[] = {whole, number};
+        pen_belong(&s->frame.pen, KEY_PHASE, i);
         const double x0 = scale_at(&s->scale, value_of(s, r, at_ns)),
                      x1 = scale_at(&s->scale, value_of(s, r, at_ns + r->ns[i]));
         if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, pen_shade(&s->frame.pen, part_looks[i].role),
@@ -247,6 +248,7 @@ static uint32_t paint_bar(const struct scene *s, const struct row *r, double y)
                      OP_NONE, whole);
         at_ns += r->ns[i];
     }
+    pen_belong(&s->frame.pen, KEY_PHASE, DRAW_NONE);
     return missing;
 }
 
@@ -261,12 +263,14 @@ static void paint_row(const struct scene *s, const struct digest *d, const struc
     frame_text(f, f->x0, y + s->place.bar + STRIP / 2 + 1, &f->pen.small, ALIGN_LEFT, ROLE_MUTED,
                made(s, d, r));
     const uint32_t missing = paint_bar(s, r, y);
+    pen_belong_rest(&f->pen);
     frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, beside);
     paint_strip(s, r, y + s->place.bar, missing);
     if (predicted_ns(r) > 0) {
         const double value = MIN(value_of(s, r, predicted_ns(r)), s->scale.high);
         pen_mark(&f->pen, scale_at(&s->scale, value), y - MARK, MARK, pen_color(&f->pen, ROLE_INK));
     }
+    pen_belong_rank_only(&f->pen);
 }
 
 static void paint_heading(const struct frame *f, const char *group, double y)

@@ -44,9 +44,18 @@ struct canvas {
     GString *missing;
 };
 
+/* What a mark belongs to, for figures that are built up step by step; DRAW_NONE: to none. */
+enum draw_key { KEY_RANK, KEY_MICRO, KEY_BUCKET, KEY_PHASE, KEY_TIME, DRAW_KEYS };
+#define DRAW_NONE (-1)
+struct belongs {
+    int64_t of[DRAW_KEYS]; /* numbers from 0; of KEY_TIME ns */
+    bool rest;             /* it is what all others leave: where it has no number itself it comes last */
+};
+#define BELONGS_NOWHERE ((struct belongs){{DRAW_NONE, DRAW_NONE, DRAW_NONE, DRAW_NONE, DRAW_NONE}, false})
+
 struct draw;
 
-/* A writer: call order begin, (rect | line | polygon | text | group | span)*, finish or cancel.  Every begin is ended by
+/* A writer: call order begin, (rect | line | polygon | text | group | span | belong)*, finish or cancel.  Every begin is ended by
  * one of the two. */
 struct draw_ops {
     const char *format; /* "svg", "pdf", "png", "txt" */
@@ -65,6 +74,8 @@ struct draw_ops {
     void (*group)(struct draw *, const char *id);
     /* An area says what it shows when it is pointed at.  May be NULL. */
     void (*span)(struct draw *, double x, double y, double w, double h, const char *text);
+    /* What follows belongs there.  NULL in formats: viz/build.h listens. */
+    void (*belong)(struct draw *, const struct belongs *);
     GBytes *(*finish)(struct draw *, GError **);
     void (*cancel)(struct draw *);
 };

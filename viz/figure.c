@@ -76,20 +76,27 @@ bool figure_draw(const struct figure *f, const struct figure_input *in, const st
                  const struct draw_ops *ops, struct draw *draw, GError **error)
 {
     struct notes *notes = notes_new();
-    const struct pen pen = pen_make(ops, draw, o, notes);
+    struct belongs belongs = BELONGS_NOWHERE;
+    const struct pen pen = pen_make(ops, draw, o, notes, &belongs);
     const bool ok = f->draw(in, &pen, error) && notes_paint(notes, &pen, error);
 
     notes_free(notes);
     return ok;
 }
 
-GBytes *figure_render(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
-                      const struct draw_ops *ops, GError **error)
+struct draw *figure_begin(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
+                          const struct draw_ops *ops, GError **error)
 {
     if (!canvas_ok(f, o, error))
         return NULL;
     g_autofree char *title = title_of(f, in, o->lang ? o->lang : language_standard());
-    struct draw *draw = begin(o, title, ops, error);
+    return begin(o, title, ops, error);
+}
+
+GBytes *figure_render(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
+                      const struct draw_ops *ops, GError **error)
+{
+    struct draw *draw = figure_begin(f, in, o, ops, error);
     if (!draw)
         return NULL;
     if (!figure_draw(f, in, o, ops, draw, error)) {

@@ -66,6 +66,9 @@ const struct figure *figure_find(const char *name);
 /* Whether that canvas can be drawn on, before there is anything to draw: not too small to read, not too large to open. */
 bool figure_fits(const struct figure *, const struct figure_options *, const struct draw_ops *, GError **);
 
+/* A canvas for the figure.  NULL also where it is too small to read or too large to open. */
+struct draw *figure_begin(const struct figure *, const struct figure_input *, const struct figure_options *,
+                          const struct draw_ops *, GError **);
 /* The figure and its notes, onto a canvas that is begun. */
 bool figure_draw(const struct figure *, const struct figure_input *, const struct figure_options *,
                  const struct draw_ops *, struct draw *, GError **);

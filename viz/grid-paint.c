@@ -73,6 +73,7 @@ static void paint_gap(const struct grid *g, uint32_t rank, int64_t start_ns, int
 
     if (w < 0.5)
         return;
+    pen_belong(&g->frame.pen, KEY_TIME, start_ns);
     pen_box(&g->frame.pen, x, y_of(g, rank), w, g->cell, pen_shade(&g->frame.pen, ROLE_BUBBLE));
 }
 
@@ -80,11 +81,13 @@ static void paint_bubble(const struct grid *g, uint32_t r)
 {
     int64_t end_ns = 0;
 
+    pen_belong_rest(&g->frame.pen);
     for (size_t i = g->p->first[r]; i < g->p->first[r + 1]; i++) {
         paint_gap(g, r, end_ns, MIN(g->blocks.v[i].start_ns, g->p->makespan_ns));
         end_ns = MAX(end_ns, g->blocks.v[i].end_ns);
     }
     paint_gap(g, r, end_ns, g->p->makespan_ns);
+    pen_belong_rank_only(&g->frame.pen);
 }
 
 /* What the bar of an update before it takes of a box. */
@@ -172,16 +175,33 @@ static void add_span(const struct grid *g, const struct box *b)
     pen_span(&g->frame.pen, b->x, b->y, b->w, b->h, tag, a->rank, about);
 }
 
+static void belong(const struct grid *g, const struct box *b)
+{
+    const struct block *block = &g->blocks.v[b->block];
+    const struct pipeline_action *a = block->action;
+
+    pen_belong(&g->frame.pen, KEY_MICRO, a->stage == STAGE_NONE ? DRAW_NONE : (int64_t)a->micro);
+    pen_belong(&g->frame.pen, KEY_PHASE, (int64_t)op_phase(a->kind));
+    pen_belong(&g->frame.pen, KEY_TIME, block->start_ns);
+}
+
 static void paint_boxes(const struct grid *g, const struct box *boxes, guint n)
 {
     for (int updates = 0; updates < 2; updates++) /* bars lie over the cells that they touch */
         for (guint i = 0; i < n; i++)
-            if ((g->blocks.v[boxes[i].block].action->stage == STAGE_NONE) == updates)
+            if ((g->blocks.v[boxes[i].block].action->stage == STAGE_NONE) == updates) {
+                belong(g, &boxes[i]);
                 pen_box(&g->frame.pen, boxes[i].x, boxes[i].y, boxes[i].w, boxes[i].h, boxes[i].shade);
-    for (guint i = 0; i < n; i++)
+            }
+    for (guint i = 0; i < n; i++) {
+        belong(g, &boxes[i]);
         label(g, &boxes[i]);
-    for (guint i = 0; i < n; i++)
+    }
+    for (guint i = 0; i < n; i++) {
+        belong(g, &boxes[i]);
         add_span(g, &boxes[i]);
+    }
+    pen_belong_rank_only(&g->frame.pen);
 }
 
 static void paint_name(const struct grid *g, uint32_t rank)
@@ -230,6 +250,7 @@ static void paint_flush_line(const struct grid *g, int64_t end_ns, double y0, do
     const int64_t ns = end_ns - g->p->start_ns;
     const double x = x_of(g, ns) - CELL_GAP / 2;
 
+    pen_belong(&g->frame.pen, KEY_TIME, ns);
     if ((double)ns <= g->shown_ns)
         pen_line(&g->frame.pen, x, y0, x, y1, pen_color(&g->frame.pen, ROLE_INK), 1.5, true);
 }

@@ -56,6 +56,17 @@ static struct shade shade_of(const struct pen *p, const struct lane_style *s, en
     return palette_tint(p->palette, pen_shade(p, role), s->strength);
 }
 
+/* What is drawn next is of that cell. */
+static void belong(const struct pen *p, const struct tables *t, const struct cell *c)
+{
+    const bool of_bucket = !t->n_stages && (c->role == ROLE_COMM || c->kind == OP_OPTIM) && c->first < t->n_buckets;
+
+    pen_belong(p, KEY_MICRO, c->micro == OP_NONE ? DRAW_NONE : (int64_t)c->micro);
+    pen_belong(p, KEY_BUCKET, of_bucket ? (int64_t)c->first : DRAW_NONE);
+    pen_belong(p, KEY_PHASE, (int64_t)op_phase(c->kind));
+    pen_belong(p, KEY_TIME, c->start_ns);
+}
+
 static struct shade cell_shade(const struct pen *p, const struct tables *t, const struct lane_style *s,
                                const struct cell *c)
 {
@@ -244,6 +255,7 @@ static bool label_compute(const struct pen *p, const struct axis *a, const struc
 
     if (nameless(c) || e.w <= LABEL_AIR)
         return false;
+    belong(p, t, c);
     name_compute(p, t, c, names);
     const char *text =
         fit(p, &f->best[c->kind], &f->least, NAMES, (const char *const *)names, e.w - LABEL_AIR, &font);
@@ -267,6 +279,7 @@ static void label_run(const struct pen *p, const struct axis *a, const struct ta
     const struct extent e = extent_of(a, first->start_ns, last->end_ns);
     const char *text = pen_fit(p, &f->least, G_N_ELEMENTS(texts), texts, e.w - 2 * LABEL_AIR);
 
+    belong(p, t, last);
     if (text)
         pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, &f->least, cell_shade(p, t, s, first), true,
                   text);
@@ -303,14 +316,22 @@ static void paint_cells(const struct pen *p, const struct axis *a, const struct 
     for (unsigned i = 0; i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
         const struct extent e = extent_of(a, c->start_ns, c->end_ns);
+        belong(p, t, c);
         pen_box(p, e.x, y, e.w, s->lane, cell_shade(p, t, s, c));
     }
 }
 
-static void paint_intervals(const struct pen *p, const struct axis *a, const struct intervals *set, double y,
-                            double h, struct shade shade, bool hatch)
+/* Over cells, the last of which is what each belongs to. */
+static void paint_intervals(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
+                            const struct intervals *set, double y, double h, struct shade shade, bool hatch)
 {
+    unsigned last = 0;
+
     for (size_t i = 0; i < set->n; i++) {
+        while (last + 1 < cells->len && g_array_index(cells, struct cell, last + 1).start_ns < set->v[i].end_ns)
+            last++;
+        if (cells->len)
+            belong(p, t, &g_array_index(cells, struct cell, last));
         const struct extent e = extent_of(a, set->v[i].start_ns, set->v[i].end_ns);
         if (hatch)
             pen_hatch(p, e.x, y, e.w, h, shade);
@@ -339,6 +360,7 @@ static void label_comm(const struct pen *p, const struct axis *a, const struct t
 
     if (!cell_is_itself(c) || e.w <= LABEL_AIR)
         return;
+    belong(p, t, c);
     name_comm(p, t, c, names);
     const char *text = fit(p, &best, &least, NAMES, (const char *const *)names, e.w - LABEL_AIR - 3, &font);
     if (text)
@@ -361,6 +383,9 @@ static void paint_marks(const struct pen *p, const struct axis *a, const GArray 
         if (i && x - before < MARK_APART && before - x < MARK_APART)
             continue;
         before = x;
+        pen_belong(p, KEY_BUCKET, m->bucket);
+        pen_belong(p, KEY_PHASE, PHASE_COMM);
+        pen_belong(p, KEY_TIME, m->start_ns);
         pen_line(p, x, y, start, y + s->strip, color, 1, false);
         pen_mark(p, CLAMP(x, a->x0 + half, a->x1 - half), y, size, color);
     }
@@ -370,10 +395,10 @@ static void paint_comm(const struct pen *p, const struct axis *a, const struct t
                        const struct row *row, const struct lane_style *s, double y)
 {
     paint_cells(p, a, t, row->comm, s, y);
-    paint_intervals(p, a, &row->gaps, y, s->lane, pen_shade(p, ROLE_LANE), false);
-    paint_intervals(p, a, &row->waits, y, s->lane, shade_of(p, s, ROLE_WAIT), false);
-    paint_intervals(p, a, &row->exposed, y, s->lane, shade_of(p, s, ROLE_EXPOSED), true);
-    paint_intervals(p, a, &row->critical_comm, y, CRITICAL, pen_shade(p, ROLE_INK), false);
+    paint_intervals(p, a, t, row->comm, &row->gaps, y, s->lane, pen_shade(p, ROLE_LANE), false);
+    paint_intervals(p, a, t, row->comm, &row->waits, y, s->lane, shade_of(p, s, ROLE_WAIT), false);
+    paint_intervals(p, a, t, row->comm, &row->exposed, y, s->lane, shade_of(p, s, ROLE_EXPOSED), true);
+    paint_intervals(p, a, t, row->comm, &row->critical_comm, y, CRITICAL, pen_shade(p, ROLE_INK), false);
 }
 
 /* What each cell says when it is pointed at: its longest name and how long it takes. */
@@ -387,6 +412,7 @@ static void add_spans(const struct pen *p, const struct axis *a, const struct ta
         char *names[NAMES], time[32], bytes[32];
         if (e.w < MIN_SPAN || !cell_is_itself(c))
             continue;
+        belong(p, t, c);
         (comm ? name_comm : name_compute)(p, t, c, names);
         g_autofree char *about = g_strdup(format_duration(c->end_ns - c->start_ns, time));
         if (comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets) {
@@ -409,15 +435,20 @@ void lanes_paint(const struct pen *p, const struct axis *a, const struct tables 
     pen_box(p, track.x, y, track.w, s->lane, pen_shade(p, ROLE_LANE));
     paint_cells(p, a, t, row->copies, s, y);
     paint_cells(p, a, t, row->compute, s, y);
-    paint_intervals(p, a, &row->critical, y, CRITICAL, pen_shade(p, ROLE_INK), false);
+    paint_intervals(p, a, t, row->compute, &row->critical, y, CRITICAL, pen_shade(p, ROLE_INK), false);
+    pen_belong_rank_only(p);
     if (s->comm) {
         pen_box(p, track.x, comm_y, track.w, s->lane, pen_shade(p, ROLE_LANE));
         paint_comm(p, a, t, row, s, comm_y);
     }
     if (s->comm && s->marks && row->backward_end_ns) {
         const double x = axis_x(a, row->backward_end_ns);
+        pen_belong_rank_only(p);
+        pen_belong(p, KEY_PHASE, PHASE_BACKWARD);
+        pen_belong(p, KEY_TIME, row->backward_end_ns);
         pen_line(p, x, y, x, comm_y + s->lane, pen_color(p, ROLE_INK), 1.5, true);
     }
+    pen_belong_rank_only(p);
     /* Labels last: where one lies on the line, its ground covers the line. */
     label_runs(p, a, t, row->compute, s, y);
     if (s->comm && s->marks)
@@ -428,4 +459,5 @@ void lanes_paint(const struct pen *p, const struct axis *a, const struct tables 
     add_spans(p, a, t, row, row->compute, false, s, y);
     if (s->comm)
         add_spans(p, a, t, row, row->comm, true, s, comm_y);
+    pen_belong_rank_only(p);
 }

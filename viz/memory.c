@@ -164,8 +164,11 @@ static void paint_rows(const struct scene *s)
     const struct frame *f = &s->frame;
     double y = s->place.top;
 
-    for (uint32_t i = 0; i < s->place.shown; i++, y += MARK + s->place.bar + STRIP + s->place.gap)
+    for (uint32_t i = 0; i < s->place.shown; i++, y += MARK + s->place.bar + STRIP + s->place.gap) {
+        pen_belong(&f->pen, KEY_RANK, s->rows[i].first);
         paint_row(s, &s->rows[i], y + MARK);
+    }
+    pen_belong(&f->pen, KEY_RANK, DRAW_NONE);
     if (s->place.shown < s->n) {
         const struct row *last = &s->rows[s->place.shown - 1];
         g_autofree char *text =

@@ -17,6 +17,7 @@ struct box {
 
 struct span {
     struct box box;
+    struct belongs belongs;
     char *tag, *place;
 };
 
@@ -51,10 +52,10 @@ void notes_free(struct notes *n)
     g_free(n);
 }
 
-void notes_add_span(struct notes *n, double x, double y, double w, double h, const char *tag,
-                    const char *place)
+void notes_add_span(struct notes *n, double x, double y, double w, double h, const char *tag, const char *place,
+                    const struct belongs *belongs)
 {
-    const struct span s = {{x, y, x + w, y + h}, g_strdup(tag), g_strdup(place)};
+    const struct span s = {{x, y, x + w, y + h}, belongs ? *belongs : BELONGS_NOWHERE, g_strdup(tag), g_strdup(place)};
 
     g_array_append_val(n->spans, s);
 }
@@ -174,14 +175,14 @@ static char *near_names(const struct notes *n, const char *name)
     return g_string_free(list, FALSE);
 }
 
-static bool find_target(const struct notes *n, const char *name, struct box *target, GError **error)
+static bool find_target(const struct notes *n, const char *name, struct span *target, GError **error)
 {
     double ns;
 
     for (guint i = 0; i < n->spans->len; i++) {
         const struct span *s = &g_array_index(n->spans, struct span, i);
         if (named(s, name)) {
-            *target = s->box;
+            *target = *s;
             return true;
         }
     }
@@ -192,7 +193,8 @@ static bool find_target(const struct notes *n, const char *name, struct box *tar
             return false;
         }
         const double x = n->axis_x0 + (n->axis_x1 - n->axis_x0) * (ns - n->ns0) / (n->ns1 - n->ns0);
-        *target = (struct box){x, n->axis_y, x, n->axis_y};
+        *target = (struct span){.box = {x, n->axis_y, x, n->axis_y}, .belongs = BELONGS_NOWHERE};
+        target->belongs.of[KEY_TIME] = llround(ns);
         return true;
     }
     g_autofree char *near = near_names(n, name);
@@ -277,6 +279,7 @@ static bool split(const char *note, char **text, char **name, GError **error)
 struct callout {
     char *text;
     struct box target;
+    struct belongs belongs;
     double x, left, w; /* of the line; of the text */
 };
 
@@ -285,8 +288,11 @@ static bool make_callout(const struct notes *n, const struct pen *p, const char 
 {
     g_autofree char *text = NULL, *name = NULL;
 
-    if (!split(note, &text, &name, error) || !find_target(n, name, &c->target, error))
+    struct span target;
+    if (!split(note, &text, &name, error) || !find_target(n, name, &target, error))
         return false;
+    c->target = target.box;
+    c->belongs = target.belongs;
     c->text = pen_ellipsize(p, &p->strong, text, n->x1 - n->x0);
     c->w = pen_width(p, &p->strong, c->text);
     c->x = choose_x(n, &c->target, y);
@@ -312,12 +318,14 @@ bool notes_paint(const struct notes *n, const struct pen *p, GError **error)
     for (unsigned i = 0; ok && i < notes; i++) {
         const struct callout *c = &all[i];
         const double end = c->target.y0 + (c->target.y1 > c->target.y0 ? 3 : 0);
+        pen_belong_all(p, &c->belongs);
         paint_pole(n, p, c->x, n->y + line * (i + 1), end);
         pen_box(p, c->x - DOT / 2, end - DOT / 2, DOT, DOT, pen_shade(p, ROLE_INK));
     }
-    for (unsigned i = 0; ok && i < notes; i++)
-        pen_text(p, all[i].left, n->y + line * (i + 0.5), &p->strong, ALIGN_LEFT, pen_color(p, ROLE_INK),
-                 all[i].text);
+    for (unsigned i = 0; ok && i < notes; i++) {
+        pen_belong_all(p, &all[i].belongs);
+        pen_text(p, all[i].left, n->y + line * (i + 0.5), &p->strong, ALIGN_LEFT, pen_color(p, ROLE_INK), all[i].text);
+    }
     for (unsigned i = 0; i < notes; i++)
         g_free(all[i].text);
     return ok;

@@ -13,8 +13,9 @@ struct notes;
 struct notes *notes_new(void);
 void notes_free(struct notes *);
 
-/* Units of the pen.  place: "rank 2", or "". */
-void notes_add_span(struct notes *, double x, double y, double w, double h, const char *tag, const char *place);
+/* Units of the pen.  place: "rank 2", or "".  A note belongs where its span does; NULL: nowhere. */
+void notes_add_span(struct notes *, double x, double y, double w, double h, const char *tag, const char *place,
+                    const struct belongs *);
 void notes_avoid(struct notes *, double x0, double y0, double x1, double y1);
 /* Times are on that axis: "12.5ms" names a point of it. */
 void notes_set_axis(struct notes *, double ns0, double x0, double ns1, double x1, double y);

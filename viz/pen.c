@@ -16,8 +16,8 @@
 #define ROOMY_WIDTH  1000.0
 #define ROOMY_HEIGHT 600.0
 
-struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct figure_options *o,
-                    struct notes *notes)
+struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct figure_options *o, struct notes *notes,
+                    struct belongs *belongs)
 {
     const double scale = o->font_scale > 0 ? o->font_scale : 1;
     const double px = ops->cells ? 1 : MAX(MIN_PX, MIN(o->width / 1280, o->height / 720) * scale);
@@ -29,6 +29,7 @@ struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct 
                     .look = o,
                     .palette = o->palette ? o->palette : palettes[0],
                     .lang = o->lang ? o->lang : language_standard(),
+                    .belongs = belongs,
                     .notes = notes};
     const bool roomy = p.width >= ROOMY_WIDTH && p.height >= ROOMY_HEIGHT && !ops->cells;
 
@@ -200,6 +201,46 @@ char **pen_wrap(const struct pen *p, const struct font *font, const char *text, 
     return (char **)g_ptr_array_free(lines, FALSE);
 }
 
+static void tell(const struct pen *p)
+{
+    if (p->ops->belong)
+        p->ops->belong(p->draw, p->belongs);
+}
+
+void pen_belong(const struct pen *p, enum draw_key key, int64_t number)
+{
+    if (!p->belongs || p->belongs->of[key] == number)
+        return;
+    p->belongs->of[key] = number;
+    tell(p);
+}
+
+void pen_belong_rest(const struct pen *p)
+{
+    if (!p->belongs)
+        return;
+    p->belongs->rest = true;
+    tell(p);
+}
+
+void pen_belong_all(const struct pen *p, const struct belongs *belongs)
+{
+    if (!p->belongs)
+        return;
+    *p->belongs = *belongs;
+    tell(p);
+}
+
+void pen_belong_rank_only(const struct pen *p)
+{
+    if (!p->belongs)
+        return;
+    const int64_t rank = p->belongs->of[KEY_RANK];
+    *p->belongs = BELONGS_NOWHERE;
+    p->belongs->of[KEY_RANK] = rank;
+    tell(p);
+}
+
 void pen_group_rank(const struct pen *p, uint32_t rank)
 {
     char id[32];
@@ -207,12 +248,16 @@ void pen_group_rank(const struct pen *p, uint32_t rank)
     g_snprintf(id, sizeof id, "rank-%u", rank + p->look->count_from);
     if (p->ops->group)
         p->ops->group(p->draw, id);
+    pen_belong_rank_only(p);
+    pen_belong(p, KEY_RANK, rank);
 }
 
 void pen_group_end(const struct pen *p)
 {
     if (p->ops->group)
         p->ops->group(p->draw, NULL);
+    pen_belong(p, KEY_RANK, DRAW_NONE);
+    pen_belong_rank_only(p);
 }
 
 void pen_span(const struct pen *p, double x, double y, double w, double h, const char *tag, uint32_t rank,
@@ -221,7 +266,7 @@ void pen_span(const struct pen *p, double x, double y, double w, double h, const
     g_autofree char *place = rank == OP_NONE ? g_strdup("") : pen_rank(p, rank);
 
     if (p->notes)
-        notes_add_span(p->notes, x, y, w, h, tag, place);
+        notes_add_span(p->notes, x, y, w, h, tag, place, p->belongs);
     if (!p->ops->span)
         return;
     g_autofree char *whole = g_strconcat(tag, about && *about ? " · " : "", about, NULL),

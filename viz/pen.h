@@ -23,10 +23,12 @@ struct pen {
     const struct language *lang;
     /* strong: names of rows, and what there is to see; text: legend and axes; small: caption and notes. */
     struct font title, strong, text, small;
+    struct belongs *belongs; /* where what is drawn belongs now; NULL: nobody asks */
     struct notes *notes; /* what pen_span and pen_text leave behind for viz/notes.h; may be NULL */
 };
 
-struct pen pen_make(const struct draw_ops *, struct draw *, const struct figure_options *, struct notes *);
+struct pen pen_make(const struct draw_ops *, struct draw *, const struct figure_options *, struct notes *,
+                    struct belongs *);
 
 uint32_t pen_color(const struct pen *, enum role);
 struct shade pen_shade(const struct pen *, enum role);
@@ -59,6 +61,11 @@ char *pen_ellipsize(const struct pen *, const struct font *, const char *text, d
 /* The text broken at spaces into lines; what does not fit in max_lines ends in an ellipsis.  g_strfreev. */
 char **pen_wrap(const struct pen *, const struct font *, const char *text, double width, unsigned max_lines);
 
+/* What is drawn from now on belongs to that number of the key, until it is said otherwise; DRAW_NONE: to none. */
+void pen_belong(const struct pen *, enum draw_key, int64_t number);
+void pen_belong_rest(const struct pen *); /* what all others leave, as a bubble */
+void pen_belong_rank_only(const struct pen *); /* to no key but the rank it has */
+void pen_belong_all(const struct pen *, const struct belongs *);
 /* What belongs to a rank is one group. */
 void pen_group_rank(const struct pen *, uint32_t rank);
 void pen_group_end(const struct pen *);

@@ -177,7 +177,7 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
         before->end_ns = MAX(before->end_ns, cell.end_ns);
         before->kind = cell.kind == OP_ALLREDUCE ? cell.kind : before->kind;
     } else {
-        struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns};
+        struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns, tag->bucket};
         g_array_append_val(row->comm, cell);
         if (tag->bucket < c->trace->t.n_buckets)
             g_array_append_val(row->marks, mark);

@@ -11,6 +11,7 @@
 /* A bucket that became ready, and the start of its communication, never before. */
 struct ready_mark {
     int64_t ready_ns, start_ns;
+    uint32_t bucket;
 };
 
 struct row {

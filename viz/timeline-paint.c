@@ -54,6 +54,8 @@ static void paint_exposed(const struct timeline *s, const struct step_rows *rows
     g_autofree char *text = timeline_beside(s, rows, row, a, &at_ns);
 
     if (text)
+        pen_belong_rest(&s->frame.pen);
+    if (text)
         paint_beside(s, at_ns, lanes_comm_y(style, y) + style->lane / 2, style->lane, role, text);
 }
 
@@ -111,6 +113,8 @@ static void paint_backward_flag(const struct timeline *s, double y)
 
     if (back_ns <= s->from_ns)
         return;
+    pen_belong(p, KEY_PHASE, PHASE_BACKWARD);
+    pen_belong(p, KEY_TIME, back_ns);
     const double x = axis_x(&s->axis, back_ns);
     g_autofree char *whole =
         say(p->lang, "timeline.end-of-backward", "time", format_duration(back_ns, time), NULL);
@@ -129,10 +133,12 @@ static void paint_flags(const struct timeline *s)
     g_autofree char *step = timeline_step_text(s, &s->ranks);
 
     if (s->to_ns >= s->ranks.span_ns) {
+        pen_belong(&s->frame.pen, KEY_TIME, s->ranks.span_ns);
         frame_text(&s->frame, step_x + TIMELINE_AIR, y, &s->frame.pen.strong, ALIGN_LEFT, ROLE_INK, step);
         paint_pole(s, step_x, s->n_others ? s->others[0].y : s->hidden_y, false);
     }
     paint_backward_flag(s, y);
+    pen_belong_rank_only(&s->frame.pen);
 }
 
 /* A bracket from the end of the step to where the first other one ends, and what that means. */
@@ -170,6 +176,7 @@ static void paint_other(const struct timeline *s, const struct timeline_other *o
     const struct lane_style style = timeline_other_style(s);
     const struct frame *f = &s->frame;
     const struct trace *t = other->variant->trace;
+    struct pen all = f->pen;
     g_autofree char *step = timeline_step_text(s, &other->rows);
 
     const struct font strong = pen_capped(&f->pen.strong, style.lane),
@@ -177,7 +184,8 @@ static void paint_other(const struct timeline *s, const struct timeline_other *o
     frame_text(f, f->x0, other->y + style.lane / 2, &strong, ALIGN_LEFT, ROLE_INK, other->name);
     frame_text(f, f->x0, lanes_comm_y(&style, other->y) + style.lane / 2, &text, ALIGN_LEFT, ROLE_MUTED,
                words_made(f->pen.lang, t->simulated, !s->in->trace->simulated));
-    lanes_paint(&f->pen, &s->axis, &t->t, &other->rows.rows[0], &style, other->y);
+    all.belongs = NULL; /* it comes in one piece */
+    lanes_paint(&all, &s->axis, &t->t, &other->rows.rows[0], &style, other->y);
     paint_beside(s, other->rows.span_ns, other->y + style.lane / 2, style.lane, ROLE_MUTED, step);
     paint_exposed(s, &other->rows, 0, other->variant->analysis, &style, other->y, ROLE_MUTED);
 }
@@ -189,8 +197,10 @@ void timeline_paint(const struct timeline *s)
     for (uint32_t i = 0; i < s->shown; i++)
         paint_rank(s, i);
     paint_hidden(s);
+    pen_belong_rest(&s->frame.pen);
     for (uint32_t i = 0; i < s->n_others; i++)
         paint_other(s, &s->others[i]);
     if (s->n_others)
         paint_saved(s);
+    pen_belong_rank_only(&s->frame.pen);
 }
