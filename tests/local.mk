@@ -150,9 +150,11 @@ endif
 
 # Programs that only measure; built when asked for.
 BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-pipeline %D%/bench-compute %D%/bench-allreduce
+BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-compute %D%/bench-allreduce %D%/bench-draw
+%C%_bench_draw_SOURCES = %D%/bench-draw.c %D%/scene.c
 EXTRA_PROGRAMS += $(BENCHES)
 CLEANFILES += $(BENCHES)
-EXTRA_DIST += %D%/bench/run %D%/bench/predict %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
+EXTRA_DIST += %D%/bench/run %D%/bench/predict %D%/bench/broken_barh.py %D%/bench/ddp_torch.py %D%/bench/allreduce_mpi.c
 .PHONY: bench
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \

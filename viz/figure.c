@@ -75,12 +75,13 @@ bool figure_fits(const struct figure *f, const struct figure_options *o, const s
 bool figure_draw(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
                  const struct draw_ops *ops, struct draw *draw, GError **error)
 {
-    struct notes *notes = notes_new();
+    struct notes *notes = o->notes ? notes_new() : NULL; /* what they need is much, and noted for every text and span */
     struct belongs belongs = BELONGS_NOWHERE;
     const struct pen pen = pen_make(ops, draw, o, notes, &belongs);
-    const bool ok = f->draw(in, &pen, error) && notes_paint(notes, &pen, error);
+    const bool ok = f->draw(in, &pen, error) && (!notes || notes_paint(notes, &pen, error));
 
-    notes_free(notes);
+    if (notes)
+        notes_free(notes);
     return ok;
 }
 

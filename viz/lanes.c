@@ -7,15 +7,18 @@
 #define CELL_GAP   0.8 /* between cells that are wide enough to spare it */
 #define LABEL_AIR  2.0 /* left and right of a label together */
 #define MIN_WIDTH  0.5 /* of anything drawn */
+#define TOUCHING   0.01
+#define MOST_JOINED 24.0 /* width from which on a box of cells that look like one takes no more of them */
 #define RUN_GAP    3.0 /* no more than that between cells of a run */
 #define MARK_SIZE  6.0
 #define MARK_APART 5.0 /* marks nearer than that to the one before are left out */
 
-#define CRITICAL  3.0 /* thickness of the bar over what is on the critical path */
-#define MIN_SPAN  1.5 /* width of what can be pointed at */
-#define SMALLEST  13.0
-#define TEXT_PART 0.62 /* of a lane's height, a label at most */
-#define MOST_FIT  0.95 /* of the labels, at a size that is taken for all */
+#define CRITICAL   3.0 /* thickness of the bar over what is on the critical path */
+#define MIN_SPAN   1.5 /* width of what can be pointed at */
+#define SMALLEST   13.0
+#define LEAST_ROOM (SMALLEST / 3) /* no label is narrower */
+#define TEXT_PART  0.62 /* of a lane's height, a label at most */
+#define MOST_FIT   0.95 /* of the labels, at a size that is taken for all */
 
 /* Of the labels of a lane, by kind: what does not fit at the larger size is tried at the smaller one. */
 struct label_fonts {
@@ -194,7 +197,7 @@ static unsigned count_fitting(const struct pen *p, const struct axis *a, const s
         const struct cell *c = &g_array_index(cells, struct cell, i);
         const double room = extent_of(a, c->start_ns, c->end_ns).w - LABEL_AIR;
         char *names[NAMES];
-        if (c->kind != kind || nameless(c) || room < SMALLEST / 3)
+        if (c->kind != kind || nameless(c) || room < LEAST_ROOM)
             continue;
         name_compute(p, t, c, names);
         n += pen_width(p, font, names[0]) <= room || pen_width(p, font, names[NAMES - 1]) <= room;
@@ -253,7 +256,7 @@ static bool label_compute(const struct pen *p, const struct axis *a, const struc
     const struct font *font;
     char *names[NAMES];
 
-    if (nameless(c) || e.w <= LABEL_AIR)
+    if (nameless(c) || e.w - LABEL_AIR < LEAST_ROOM)
         return false;
     belong(p, t, c);
     name_compute(p, t, c, names);
@@ -310,14 +313,30 @@ static void label_runs(const struct pen *p, const struct axis *a, const struct t
     }
 }
 
-static void paint_cells(const struct pen *p, const struct axis *a, const struct tables *t,
-                        const GArray *cells, const struct lane_style *s, double y)
+/* Whether two boxes without a gap between them would look like one, and may come together in a build. */
+static bool alike(const struct cell *c, struct shade x, const struct cell *next, struct shade y)
+{
+    return x.color == y.color && x.hatch == HATCH_NONE && y.hatch == HATCH_NONE && c->role == next->role &&
+           c->kind == next->kind && c->micro == next->micro && c->role != ROLE_COMM && c->kind != OP_OPTIM;
+}
+
+static void paint_cells(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
+                        const struct lane_style *s, double y)
 {
     for (unsigned i = 0; i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
-        const struct extent e = extent_of(a, c->start_ns, c->end_ns);
+        struct extent e = extent_of(a, c->start_ns, c->end_ns);
+        const struct shade shade = cell_shade(p, t, s, c);
+        while (i + 1 < cells->len && e.w < MOST_JOINED && c->end_ns == c[1].start_ns &&
+               alike(c, shade, c + 1, cell_shade(p, t, s, c + 1))) {
+            const struct extent next = extent_of(a, c[1].start_ns, c[1].end_ns);
+            if (next.x - (e.x + e.w) > TOUCHING)
+                break;
+            e.w = next.x + next.w - e.x;
+            c++, i++;
+        }
         belong(p, t, c);
-        pen_box(p, e.x, y, e.w, s->lane, cell_shade(p, t, s, c));
+        pen_box(p, e.x, y, e.w, s->lane, shade);
     }
 }
 
@@ -358,7 +377,7 @@ static void label_comm(const struct pen *p, const struct axis *a, const struct t
     const struct font best = {size, WEIGHT_NORMAL}, least = {SMALLEST, WEIGHT_NORMAL}, *font;
     char *names[NAMES];
 
-    if (!cell_is_itself(c) || e.w <= LABEL_AIR)
+    if (!cell_is_itself(c) || e.w - LABEL_AIR - 3 < LEAST_ROOM)
         return;
     belong(p, t, c);
     name_comm(p, t, c, names);
