@@ -90,6 +90,7 @@ SHELL_TESTS = \
 	%D%/cuda-output.sh \
 	%D%/cuda-waits.sh \
 	%D%/doctor.sh \
+	%D%/gallery.sh \
 	%D%/help.sh \
 	%D%/layering.sh \
 	%D%/grid.sh \
