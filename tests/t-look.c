@@ -9,6 +9,7 @@
 #include "tests/scene.h"
 #include "tests/small-trace.h"
 #include "tests/tap.h"
+#include "tests/work-trace.h"
 #include "viz/critical.h"
 #include "viz/draw-text.h"
 #include "viz/figure.h"
@@ -65,6 +66,9 @@ struct subject {
     struct series series;
     struct variant variant;
     struct figure_input run, report, sweep;
+    struct trace reduced_trace; /* DDP with hops */
+    struct analysis reduced_analysis;
+    struct figure_input reduced;
 };
 
 static int64_t pick(int64_t low, int64_t high) /* log-uniform */
@@ -106,6 +110,17 @@ static void random_pipeline(struct subject *s)
     pipe_simulate(&c, &s->other);
 }
 
+static void random_work(struct subject *s)
+{
+    const struct work ddp = {.mode = &mode_ddp,
+                             .ranks = (uint32_t)pick(2, 12),
+                             .algo = (uint8_t)g_test_rand_int_range(ALLREDUCE_RING, ALLREDUCES),
+                             .overlap = (uint8_t)g_test_rand_int_range(0, OVERLAPS)};
+    work_simulate(&ddp, &s->reduced_trace);
+    g_assert_true(analyze(&s->reduced_trace, &s->reduced_analysis, NULL));
+    s->reduced = (struct figure_input){.trace = &s->reduced_trace, .analysis = &s->reduced_analysis, .digest = &s->digest};
+}
+
 static void subject_make(struct subject *s, bool pipeline)
 {
     memset(s, 0, sizeof *s);
@@ -129,20 +144,25 @@ static void subject_make(struct subject *s, bool pipeline)
                                    .n_others = !pipeline && g_test_rand_bit()};
     s->report = (struct figure_input){.digest = &s->digest};
     s->sweep = (struct figure_input){.series = &s->series};
+    random_work(s);
 }
 
 static void subject_release(struct subject *s)
 {
     analysis_release(&s->analysis);
     analysis_release(&s->other_analysis);
+    analysis_release(&s->reduced_analysis);
     trace_release(&s->trace);
     trace_release(&s->other);
+    trace_release(&s->reduced_trace);
     digest_release(&s->digest);
     series_release(&s->series);
 }
 
 static const struct figure_input *input_of(const struct subject *s, const struct figure *f)
 {
+    if (f == &figure_allreduce)
+        return &s->reduced;
     return f == &figure_sweep                              ? &s->sweep
            : f == &figure_memory || f == &figure_breakdown ? &s->report
                                                            : &s->run;
@@ -507,6 +527,16 @@ static void check_golden(const struct figure *f, const struct figure_input *in, 
     }
 }
 
+static void golden_reduced(void)
+{
+    struct subject s = {0};
+    work_simulate(&(struct work){.mode = &mode_ddp, .ranks = 3, .algo = ALLREDUCE_RING}, &s.trace);
+    g_assert_true(analyze(&s.trace, &s.analysis, NULL));
+    s.run = (struct figure_input){.trace = &s.trace, .analysis = &s.analysis};
+    check_golden(&figure_allreduce, &s.run, "allreduce");
+    ddp_release(&s);
+}
+
 static void test_golden(void)
 {
     struct scene_spec spec = scene_bert();
@@ -532,6 +562,7 @@ static void test_golden(void)
     buckets_series(&s.series);
     check_golden(&figure_sweep, &(struct figure_input){.series = &s.series}, "sweep");
     series_release(&s.series);
+    golden_reduced();
 }
 
 int main(int argc, char **argv)
