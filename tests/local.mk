@@ -66,6 +66,7 @@ UNIT_TESTS = \
 	%D%/t-sim \
 	%D%/t-sim-ddp \
 	%D%/t-split \
+	%D%/t-stages \
 	%D%/t-sweep \
 	%D%/t-epochs \
 	%D%/t-text \

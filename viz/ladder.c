@@ -4,12 +4,12 @@
 
 #define LEAST_BOX    18.0
 #define LEAST_GAP    16.0
-#define BOX_PART     0.48 /* of a row and what follows it */
+#define BOX_PART     0.5 /* of a row and what follows it */
 #define MOST_BOX     60.0
 #define MOST_PITCH   140.0
 #define LEAST_COLUMN 64.0
 #define MOST_COLUMN  230.0
-#define WIDTH_PART   0.84 /* of a column, a box */
+#define WIDTH_PART   0.88 /* of a column, a box */
 #define HEAD         12.0 /* length of an arrow's head */
 #define HALF_HEAD    0.45 /* of that, half its width */
 #define TEXT_HEIGHT  1.25 /* of a box with a text, in its ems */
@@ -29,7 +29,7 @@ static bool divide_rows(struct ladder *l, double height, uint32_t rows)
 
     for (l->rows = rows; l->rows > 1; l->rows--) {
         l->pitch = MIN(up_to(height / (l->rows - 1 + BOX_PART), line), MOST_PITCH);
-        l->box = cells ? up_to(l->pitch * BOX_PART, line) : MAX(l->pitch * BOX_PART, MIN(large, l->pitch - LEAST_GAP));
+        l->box = cells ? MAX(up_to(l->pitch * BOX_PART, line), line) : MAX(l->pitch * BOX_PART, MIN(large, l->pitch - LEAST_GAP));
         l->box = MIN(l->box, MOST_BOX);
         l->pitch = MIN(l->pitch, up_to((height - l->box) / (l->rows - 1), line));
         l->box = cells ? l->box : MIN(l->box, MAX(l->pitch - LEAST_GAP, LEAST_BOX));
@@ -89,10 +89,17 @@ double ladder_row(const struct ladder *l, uint32_t row)
     return l->top + row * l->pitch;
 }
 
+double ladder_head(const struct ladder *l)
+{
+    const struct pen *p = &l->frame->pen;
+
+    return l->top - (p->ops->cells ? DRAW_LINE * 1.5 : p->strong.size * HEADS / 2);
+}
+
 void ladder_heads(const struct ladder *l)
 {
     const struct pen *p = &l->frame->pen;
-    const double y = l->top - p->strong.size * HEADS / 2;
+    const double y = ladder_head(l);
     bool named = true;
 
     for (uint32_t c = 0; c < l->n_columns; c++) {
@@ -145,11 +152,12 @@ void ladder_box(const struct ladder *l, uint32_t row, uint32_t column, struct sh
     const char *text = choose(p, &first, n, texts, room, &font);
     if (!text)
         return;
-    const double both = (font.size + p->text.size) * TEXT_HEIGHT, middle = y + l->box / 2;
-    const bool two = second && both <= l->box && pen_width(p, &p->text, second) <= room;
-    pen_label(p, x, two ? middle - both / 4 : middle, two ? both / 2 : l->box, &font, shade, false, text);
+    const struct font *below = (font.size + p->text.size) * TEXT_HEIGHT <= l->box ? &p->text : &p->small;
+    const double upper = font.size * TEXT_HEIGHT, lower = below->size * TEXT_HEIGHT, middle = y + l->box / 2;
+    const bool two = second && upper + lower <= l->box && pen_width(p, below, second) <= room;
+    pen_label(p, x, two ? middle - lower / 2 : middle, two ? upper : l->box, &font, shade, false, text);
     if (two)
-        pen_label(p, x, middle + both / 4, both / 2, &p->text, shade, false, second);
+        pen_label(p, x, middle + upper / 2, lower, below, shade, false, second);
 }
 
 void ladder_line_to(const struct pen *p, double x0, double y0, double x1, double y1, uint32_t color, bool dashed)

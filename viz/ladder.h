@@ -30,7 +30,7 @@ uint32_t ladder_rank(const struct ladder *, uint32_t column);
 double ladder_middle(const struct ladder *, uint32_t column); /* x */
 double ladder_row(const struct ladder *, uint32_t row);       /* y of the boxes' upper edge */
 
-/* Names of the ranks above the first row. */
+double ladder_head(const struct ladder *); /* y of the middle of the ranks' names, above the first row */
 void ladder_heads(const struct ladder *);
 /* The first of the n texts that fits, in large letters, and below it, where there is room, the second one if it fits; it
  * may be NULL.  In the column of those left out only an ellipsis.  text NULL: an empty box. */
