@@ -170,7 +170,7 @@ static void subject_release(struct subject *s)
 
 static const struct figure_input *input_of(const struct subject *s, const struct figure *f)
 {
-    if (f == &figure_allreduce)
+    if (f == &figure_allreduce || (f == &figure_ddp && g_strcmp0(s->trace.t.mode, "ddp")))
         return &s->reduced;
     if (f == &figure_dp)
         return &s->scattered;
@@ -548,6 +548,23 @@ static void golden_scattered(uint8_t gather, const char *name)
     ddp_release(&s);
 }
 
+static void golden_looped(void)
+{
+    struct scene_spec spec = scene_bert();
+    struct subject s;
+    ddp_input(&s, &spec);
+    spec.overlap = false;
+    scene_make(&spec, &s.other);
+    g_assert_true(analyze(&s.other, &s.other_analysis, NULL));
+    s.variant = (struct variant){"none", &s.other, &s.other_analysis, NULL};
+    s.run.others = &s.variant;
+    s.run.n_others = 1;
+    check_golden(&figure_ddp, &s.run, "ddp");
+    analysis_release(&s.other_analysis);
+    trace_release(&s.other);
+    ddp_release(&s);
+}
+
 static void golden_reduced(void)
 {
     struct subject s = {0};
@@ -586,6 +603,7 @@ static void test_golden(void)
     golden_reduced();
     golden_scattered(GATHER_LOGITS, "dp");
     golden_scattered(GATHER_LOSS, "dp-loss");
+    golden_looped();
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,10 @@
-/* The stages of a DataParallel step that a figure shows, against what the shape of the work says of them. */
+/* The stages of DataParallel's and DDP's steps that figures show, against what the shape of the work says of them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/tap.h"
 #include "tests/work-trace.h"
+#include "viz/ddp-times.h"
 #include "viz/dp-step.h"
 
 enum { SAMPLES = 4, TOKENS = 6, WORDS = 50 }; /* of a rank, of a sample, of the vocabulary: tests/work-trace.h */
@@ -75,10 +77,35 @@ static void test_other_modes(void)
     trace_release(&trace);
 }
 
+/* All-reduce is found where the work was told to have it, as long as the analysis says; what was not run has every phase. */
+static void test_places(void)
+{
+    for (uint8_t overlap = 0; overlap < OVERLAPS; overlap++) {
+        struct trace trace;
+        struct analysis a;
+        struct ddp_times times[DDP_PLACES];
+        enum ddp_place own;
+        work_simulate(&(struct work){.mode = &mode_ddp, .ranks = 3, .algo = ALLREDUCE_RING, .overlap = overlap}, &trace);
+        g_assert_true(analyze(&trace, &a, NULL));
+        ddp_times_make(times, &(struct figure_input){.trace = &trace, .analysis = &a}, &own);
+        g_assert_cmpint(own, ==, overlap);
+        for (unsigned place = 0; place < DDP_PLACES; place++) {
+            g_assert_true(times[place].drawn == (place == overlap));
+            g_assert_cmpint(times[place].step_ns, ==, place == overlap ? a.median_ns : -1);
+            for (unsigned p = 0; p < PHASES; p++)
+                g_assert_cmpint(llabs(intervals_length(&times[place].phase[p]) - a.phase_ns[p]), <=, place == overlap ? 0 : 3);
+        }
+        ddp_times_release(times);
+        analysis_release(&a);
+        trace_release(&trace);
+    }
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/stages/dp", test_stages);
+    g_test_add_func("/stages/places", test_places);
     g_test_add_func("/stages/other-modes", test_other_modes);
     return g_test_run();
 }
