@@ -36,6 +36,7 @@ UNIT_TESTS = \
 	%D%/t-files \
 	%D%/t-flow \
 	%D%/t-grid \
+	%D%/t-hops \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
@@ -66,6 +67,7 @@ UNIT_TESTS = \
 	%D%/t-sim \
 	%D%/t-sim-ddp \
 	%D%/t-split \
+	%D%/t-stages \
 	%D%/t-sweep \
 	%D%/t-epochs \
 	%D%/t-text \
@@ -134,7 +136,7 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/operand.h %D%/pairs.h \
 	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
-	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp
+	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp %D%/work-trace.h
 LDADD = $(CORE_LIBS)
 # Driven by cuda-*.sh on emulated GPUs.
 check_PROGRAMS += %D%/cuda-train

@@ -15,7 +15,7 @@ result $? "no figure names a colour"
 # Keys in full, as word(l, "a.b") and say(l, "a.b", ...) have them; those that are put together are listed here.
 (cd "$srcdir" && cat viz/*.c cli/*.c) | tr -d '\n' | grep -oE '"[a-z-]+\.[a-z0-9-]+"' | tr -d '"' | sort -u >"$dir/used"
 awk '/^\[/ { group = substr($0, 2, length($0) - 2) } /^[a-z]/ { print group "." $1 }' "$srcdir/viz/lang/en.ini" | sort >"$dir/known"
-grep -vE '^(op|overlap|label|value|memory|language)\.|^figure\.name-|^timeline\.(saves|costs|shorter|longer)|^phase\.comm' "$dir/known" >"$dir/must"
+grep -vE '^(op|algo|overlap|label|value|memory|language)\.|^figure\.name-|^timeline\.(saves|costs|shorter|longer)|^phase\.comm' "$dir/known" >"$dir/must"
 comm -23 "$dir/must" "$dir/used" >"$dir/out"
 [ ! -s "$dir/out" ]
 result $? "every text of a language is said by some figure"

@@ -9,6 +9,7 @@
 #include "tests/scene.h"
 #include "tests/small-trace.h"
 #include "tests/tap.h"
+#include "tests/work-trace.h"
 #include "viz/critical.h"
 #include "viz/draw-text.h"
 #include "viz/figure.h"
@@ -65,6 +66,9 @@ struct subject {
     struct series series;
     struct variant variant;
     struct figure_input run, report, sweep;
+    struct trace reduced_trace, scattered_trace; /* DDP with hops, DataParallel */
+    struct analysis reduced_analysis, scattered_analysis;
+    struct figure_input reduced, scattered;
 };
 
 static int64_t pick(int64_t low, int64_t high) /* log-uniform */
@@ -106,6 +110,24 @@ static void random_pipeline(struct subject *s)
     pipe_simulate(&c, &s->other);
 }
 
+static void random_work(struct subject *s)
+{
+    const struct work ddp = {.mode = &mode_ddp,
+                             .ranks = (uint32_t)pick(2, 12),
+                             .algo = (uint8_t)g_test_rand_int_range(ALLREDUCE_RING, ALLREDUCES),
+                             .overlap = (uint8_t)g_test_rand_int_range(0, OVERLAPS)};
+    work_simulate(&ddp, &s->reduced_trace);
+    g_assert_true(analyze(&s->reduced_trace, &s->reduced_analysis, NULL));
+    s->reduced = (struct figure_input){.trace = &s->reduced_trace, .analysis = &s->reduced_analysis, .digest = &s->digest};
+    const struct work dp = {.mode = &mode_dp,
+                            .ranks = (uint32_t)pick(1, 12),
+                            .algo = ddp.ranks % 2 ? ALLREDUCE_TREE : ALLREDUCE_WHOLE,
+                            .gather = (uint8_t)g_test_rand_int_range(0, GATHERS)};
+    work_simulate(&dp, &s->scattered_trace);
+    g_assert_true(analyze(&s->scattered_trace, &s->scattered_analysis, NULL));
+    s->scattered = (struct figure_input){.trace = &s->scattered_trace, .analysis = &s->scattered_analysis};
+}
+
 static void subject_make(struct subject *s, bool pipeline)
 {
     memset(s, 0, sizeof *s);
@@ -129,20 +151,29 @@ static void subject_make(struct subject *s, bool pipeline)
                                    .n_others = !pipeline && g_test_rand_bit()};
     s->report = (struct figure_input){.digest = &s->digest};
     s->sweep = (struct figure_input){.series = &s->series};
+    random_work(s);
 }
 
 static void subject_release(struct subject *s)
 {
     analysis_release(&s->analysis);
     analysis_release(&s->other_analysis);
+    analysis_release(&s->reduced_analysis);
+    analysis_release(&s->scattered_analysis);
     trace_release(&s->trace);
     trace_release(&s->other);
+    trace_release(&s->reduced_trace);
+    trace_release(&s->scattered_trace);
     digest_release(&s->digest);
     series_release(&s->series);
 }
 
 static const struct figure_input *input_of(const struct subject *s, const struct figure *f)
 {
+    if (f == &figure_allreduce || (f == &figure_ddp && g_strcmp0(s->trace.t.mode, "ddp")))
+        return &s->reduced;
+    if (f == &figure_dp)
+        return &s->scattered;
     return f == &figure_sweep                              ? &s->sweep
            : f == &figure_memory || f == &figure_breakdown ? &s->report
                                                            : &s->run;
@@ -507,6 +538,43 @@ static void check_golden(const struct figure *f, const struct figure_input *in, 
     }
 }
 
+static void golden_scattered(uint8_t gather, const char *name)
+{
+    struct subject s = {0};
+    work_simulate(&(struct work){.mode = &mode_dp, .ranks = 4, .algo = ALLREDUCE_TREE, .gather = gather}, &s.trace);
+    g_assert_true(analyze(&s.trace, &s.analysis, NULL));
+    s.run = (struct figure_input){.trace = &s.trace, .analysis = &s.analysis};
+    check_golden(&figure_dp, &s.run, name);
+    ddp_release(&s);
+}
+
+static void golden_looped(void)
+{
+    struct scene_spec spec = scene_bert();
+    struct subject s;
+    ddp_input(&s, &spec);
+    spec.overlap = false;
+    scene_make(&spec, &s.other);
+    g_assert_true(analyze(&s.other, &s.other_analysis, NULL));
+    s.variant = (struct variant){"none", &s.other, &s.other_analysis, NULL};
+    s.run.others = &s.variant;
+    s.run.n_others = 1;
+    check_golden(&figure_ddp, &s.run, "ddp");
+    analysis_release(&s.other_analysis);
+    trace_release(&s.other);
+    ddp_release(&s);
+}
+
+static void golden_reduced(void)
+{
+    struct subject s = {0};
+    work_simulate(&(struct work){.mode = &mode_ddp, .ranks = 3, .algo = ALLREDUCE_RING}, &s.trace);
+    g_assert_true(analyze(&s.trace, &s.analysis, NULL));
+    s.run = (struct figure_input){.trace = &s.trace, .analysis = &s.analysis};
+    check_golden(&figure_allreduce, &s.run, "allreduce");
+    ddp_release(&s);
+}
+
 static void test_golden(void)
 {
     struct scene_spec spec = scene_bert();
@@ -532,6 +600,10 @@ static void test_golden(void)
     buckets_series(&s.series);
     check_golden(&figure_sweep, &(struct figure_input){.series = &s.series}, "sweep");
     series_release(&s.series);
+    golden_reduced();
+    golden_scattered(GATHER_LOGITS, "dp");
+    golden_scattered(GATHER_LOSS, "dp-loss");
+    golden_looped();
 }
 
 int main(int argc, char **argv)

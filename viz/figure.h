@@ -60,6 +60,7 @@ struct figure {
 };
 
 extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep, figure_grid;
+extern const struct figure figure_allreduce, figure_dp, figure_ddp;
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);
 
