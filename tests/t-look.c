@@ -62,7 +62,7 @@ static void test_print(void)
 struct subject {
     struct trace trace, other;
     struct analysis analysis, other_analysis;
-    struct digest digest;
+    struct digest digest, own; /* by hand; of the trace */
     struct series series;
     struct variant variant;
     struct figure_input run, report, sweep;
@@ -138,6 +138,7 @@ static void subject_make(struct subject *s, bool pipeline)
     g_assert_true(analyze(&s->trace, &s->analysis, NULL));
     g_assert_true(analyze(&s->other, &s->other_analysis, NULL));
     lecture_digest(&s->digest);
+    digest_make(&s->own, &(struct report){.trace = &s->trace, .analysis = &s->analysis});
     if (g_test_rand_bit())
         buckets_series(&s->series);
     else
@@ -145,7 +146,7 @@ static void subject_make(struct subject *s, bool pipeline)
     s->variant = (struct variant){"none", &s->other, &s->other_analysis, NULL};
     s->run = (struct figure_input){.trace = &s->trace,
                                    .analysis = &s->analysis,
-                                   .digest = &s->digest,
+                                   .digest = &s->own,
                                    .name = "backward",
                                    .others = &s->variant,
                                    .n_others = !pipeline && g_test_rand_bit()};
@@ -165,7 +166,15 @@ static void subject_release(struct subject *s)
     trace_release(&s->reduced_trace);
     trace_release(&s->scattered_trace);
     digest_release(&s->digest);
+    digest_release(&s->own);
     series_release(&s->series);
+}
+
+/* Whether it has what the figure draws. */
+static bool suits(const struct subject *s, const struct figure *f)
+{
+    const bool pipeline = s->trace.t.n_stages;
+    return f == &figure_grid ? pipeline : f == &figure_overlap || f == &figure_buckets ? !pipeline && s->trace.t.n_buckets : true;
 }
 
 static const struct figure_input *input_of(const struct subject *s, const struct figure *f)
@@ -211,6 +220,7 @@ static void random_look(struct figure_options *o)
     o->color_by = (uint8_t)g_test_rand_int_range(0, 4);
     o->late = g_test_rand_bit();
     o->critical = g_test_rand_bit();
+    o->from_first_layer = g_test_rand_bit();
 }
 
 static unsigned check_looks(const struct subject *s, const struct figure *f, const char *language,
@@ -246,7 +256,7 @@ static void test_every_look(void)
         subject_make(&s, i % 2);
         for (unsigned k = 0; figures[k]; k++)
             for (unsigned l = 0; l < G_N_ELEMENTS(languages); l++) {
-                if (figures[k] == &figure_grid && i % 2 == 0)
+                if (!suits(&s, figures[k]))
                     continue;
                 drawn += check_looks(&s, figures[k], languages[l], n_sizes);
                 of += n_sizes;
@@ -264,11 +274,13 @@ static void ddp_input(struct subject *s, const struct scene_spec *spec)
     memset(s, 0, sizeof *s);
     scene_make(spec, &s->trace);
     g_assert_true(analyze(&s->trace, &s->analysis, NULL));
-    s->run = (struct figure_input){.trace = &s->trace, .analysis = &s->analysis};
+    digest_make(&s->own, &(struct report){.trace = &s->trace, .analysis = &s->analysis});
+    s->run = (struct figure_input){.trace = &s->trace, .analysis = &s->analysis, .digest = &s->own};
 }
 
 static void ddp_release(struct subject *s)
 {
+    digest_release(&s->own);
     analysis_release(&s->analysis);
     trace_release(&s->trace);
 }
@@ -498,6 +510,138 @@ static void test_critical_length(void)
     trace_release(&s.trace);
 }
 
+/* --- buckets over backward */
+
+static bool has_text(const struct draw *d, const char *part)
+{
+    for (unsigned i = 0; i < d->items->len; i++)
+        if (item_at(d, i)->text && strstr(item_at(d, i)->text, part))
+            return true;
+    return false;
+}
+
+/* Buckets by hand, ms, behind some that cost nothing: the third costs most, since rank 1 was late. */
+static void overlap_digest(struct digest *d, unsigned cheap)
+{
+    static const struct digest_bucket buckets[] = {
+        {1 << 20, 0, 1 * MS, 1 * MS, 1 * MS, 5 * MS, 4 * MS, 0, {.late_rank = OP_NONE}},
+        {2 << 20, 0, 4 * MS, 4 * MS, 5 * MS, 9 * MS, 3 * MS, 1 * MS, {{0, 0, 1 * MS}, OP_NONE, 0}},
+        {3 << 20, 1, 6 * MS, 7 * MS, 9 * MS, 19 * MS, 1 * MS, 9 * MS, {{7 * MS, 0, 2 * MS}, 1, 0}},
+        {.bytes = 1, .rank = OP_NONE}};
+    digest_begin(d, "mini", 2);
+    d->n_buckets = G_N_ELEMENTS(buckets) + (uint32_t)cheap;
+    d->buckets = g_new(struct digest_bucket, d->n_buckets);
+    for (uint32_t i = 0; i < d->n_buckets; i++)
+        d->buckets[i] = buckets[i < cheap ? 0 : i - cheap];
+    d->backward_ns = 10 * MS;
+}
+
+static void test_overlap(void)
+{
+    struct figure_options o = {.width = 1280, .height = 720, .count_from = 1};
+    struct digest d;
+    overlap_digest(&d, 0);
+    struct draw *drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
+    check_figure(drawn);
+    g_assert_true(has_text(drawn, "bucket 3 costs most, 9.0 ms exposed"));
+    g_assert_cmpuint(count_text(drawn, "9.0 ms exposed: waits for rank 2"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "1.0 ms exposed: queues behind an earlier bucket"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "end of backward 10.0 ms"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "bucket 4"), ==, 0); /* it was not reduced */
+    /* From the start of the costliest to its end, waiting included, 13 of the axis' 19 ms; exposed are 9. */
+    const struct item *span = find_span(drawn, "bucket 3", 0), *first = find_span(drawn, "bucket 1", 0);
+    g_assert_cmpfloat(fabs((span->x1 - span->x0) / (first->x1 - first->x0) - 13.0 / 4), <, 0.01);
+    bool exposed = false;
+    for (unsigned i = 0; i < drawn->items->len; i++) {
+        const struct item *m = item_at(drawn, i);
+        exposed |= m->hatched && fabs(m->x1 - span->x1) < 0.1 && fabs(9 * (span->x1 - span->x0) - 13 * (m->x1 - m->x0)) < 1;
+    }
+    g_assert_true(exposed);
+    draw_list.cancel(drawn);
+    /* Where not all have room those that cost most are there. */
+    digest_release(&d);
+    overlap_digest(&d, 9);
+    o.height = 190;
+    o.width = 400;
+    drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
+    check_figure(drawn);
+    g_assert_true(has_text(drawn, "of 12 buckets shown"));
+    g_assert_cmpuint(count_text(drawn, "bucket 11"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "bucket 12"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "bucket 10"), ==, 0);
+    draw_list.cancel(drawn);
+    digest_release(&d);
+}
+
+/* --- what falls into which bucket */
+
+static void test_buckets(void)
+{
+    struct scene_spec spec = scene_bert();
+    struct figure_options o = {.width = 1280, .height = 720};
+    struct subject s;
+    spec.layers = 3;
+    spec.buckets = 3; /* classifier and layer2, layer1 and half of layer0, the rest */
+    ddp_input(&s, &spec);
+    struct draw *d = draw(&figure_buckets, &s.run, &o, NULL);
+    check_figure(d);
+    g_assert_true(has_text(d, "3 buckets of up to 2 layers, bucket 0 launched first"));
+    const struct item *first = find_text(d, "bucket 0"), *second = find_text(d, "bucket 1"), *third = find_text(d, "bucket 2");
+    g_assert_true(first->x1 < second->x0 && second->x1 < third->x0);
+    g_assert_cmpuint(count_text(d, "25.0 MiB · 2 layers"), ==, 3);
+    const struct item *head = find_text(d, "classifier"), *span = find_span(d, "bucket 0", 0);
+    g_assert_true(head->x0 > span->x0 && head->x1 < span->x1);
+    g_assert_cmpuint(count_text(d, "layer0"), ==, 1); /* one cell over two buckets */
+    g_assert_true(find_text(d, "layer2")->x1 < find_text(d, "layer1")->x0);
+    draw_list.cancel(d);
+    o.from_first_layer = true;
+    o.count_from = 1;
+    d = draw(&figure_buckets, &s.run, &o, NULL);
+    g_assert_true(has_text(d, "bucket 3 launched first"));
+    g_assert_true(find_text(d, "bucket 3")->x1 < find_text(d, "bucket 1")->x0);
+    draw_list.cancel(d);
+    ddp_release(&s);
+    spec.buckets = 400;
+    ddp_input(&s, &spec);
+    d = draw(&figure_buckets, &s.run, &o, NULL);
+    check_figure(d);
+    g_assert_true(has_text(d, "of 400 buckets shown"));
+    draw_list.cancel(d);
+    ddp_release(&s);
+}
+
+/* --- what is refused */
+
+static void test_refused(void)
+{
+    struct subject pipeline, ddp;
+    struct digest d;
+    subject_make(&pipeline, true);
+    subject_make(&ddp, false);
+    lecture_digest(&d);
+    const struct figure_input none = {.digest = &d};
+    const struct {
+        const struct figure *figure;
+        const struct figure_input *in;
+        const char *why;
+    } cases[] = {{&figure_overlap, &pipeline.run, "needs gradient buckets"},
+                 {&figure_overlap, &none, "needs gradient buckets"},
+                 {&figure_buckets, &pipeline.run, "needs gradient buckets"},
+                 {&figure_buckets, &none, "a report does not say how large"},
+                 {&figure_buckets, &pipeline.sweep, "a sweep has no parameters"},
+                 {&figure_overlap, &pipeline.sweep, "a sweep has only totals"}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const struct figure_options o = {.width = 1280, .height = 720};
+        g_autoptr(GError) error = NULL;
+        g_assert_null(draw(cases[i].figure, cases[i].in, &o, &error));
+        if (!strstr(error->message, cases[i].why))
+            g_error("%s", error->message);
+    }
+    digest_release(&d);
+    subject_release(&pipeline);
+    subject_release(&ddp);
+}
+
 /* --- lists of what is drawn */
 
 /* PARPROF_UPDATE_GOLDEN=1 writes them anew: look at the difference before it is kept. */
@@ -586,6 +730,8 @@ static void test_golden(void)
     memset(&s, 0, sizeof s);
     ddp_input(&s, &spec);
     check_golden(&figure_timeline, &s.run, "timeline");
+    check_golden(&figure_overlap, &s.run, "overlap");
+    check_golden(&figure_buckets, &s.run, "buckets");
     ddp_release(&s);
     memset(&s, 0, sizeof s);
     pipe_simulate(&(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=0", 2, 1, 4, 1, 0}, &s.trace);
@@ -620,6 +766,9 @@ int main(int argc, char **argv)
     g_test_add_func("/look/notes", test_notes);
     g_test_add_func("/look/critical", test_critical);
     g_test_add_func("/look/critical-length", test_critical_length);
+    g_test_add_func("/look/overlap", test_overlap);
+    g_test_add_func("/look/buckets", test_buckets);
+    g_test_add_func("/look/refused", test_refused);
     g_test_add_func("/look/golden", test_golden);
     return g_test_run();
 }

@@ -7,7 +7,9 @@
 #define MAX_PX        32000 /* what viewers still open */
 
 const struct figure *const figures[] = {&figure_timeline, &figure_breakdown, &figure_memory,
-                                        &figure_sweep,    &figure_grid,      &figure_allreduce, &figure_dp, &figure_ddp, NULL};
+                                        &figure_sweep,    &figure_grid,      &figure_overlap,
+                                        &figure_buckets,  &figure_allreduce, &figure_dp,
+                                        &figure_ddp,      NULL};
 
 const struct figure *figure_find(const char *name)
 {
