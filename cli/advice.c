@@ -247,6 +247,9 @@ void advice_find(struct advice *advice, const struct job *job, const struct opti
 {
     struct search s = {.advice = advice, .job = job, .options = options, .base = base};
     uint64_t all;
+    *advice = (struct advice){0};
+    if (base->analysis.median_ns <= 0) /* nothing can be shorter */
+        return;
     *advice = (struct advice){.step_ns = base->analysis.median_ns,
                               .in_flight = in_flight(base),
                               .peak_bytes = peak_bytes(base, &all)};

@@ -16,7 +16,9 @@ static const struct split_rule *even(void)
 
 bool balance_wanted(const struct job *job)
 {
-    return job->mode == &mode_pipeline && !job->given && job->shape.split == split_find("balanced");
+    /* Unit costs are of stages, whatever is in them: there is nothing to balance by. */
+    return job->mode == &mode_pipeline && !job->given && job->shape.split == split_find("balanced") &&
+           !(job->costs && g_str_has_prefix(job->costs->name, "unit"));
 }
 
 static uint32_t layer_of(const struct op *op, uint32_t n_layers)

@@ -65,10 +65,9 @@ static void fill_shape(struct job *job)
     job->shape = (struct shape){.model = job->model,
                                 .ranks = plan->t.n_ranks,
                                 .optimizer = plan->optimizer,
-                                .accumulate = plan->n_micro,
+                                .accumulate = plan->t.stages ? 1 : plan->n_micro,
                                 .clip = has_kind(plan, OP_NORM)};
-    for (uint32_t i = 0; plan->rank_rows && i < plan->t.n_ranks; i++)
-        job->shape.batch += plan->rank_rows[i];
+    job->shape.batch = plan_batch(plan);
 }
 
 /* Of a number that the plan has use for but does not say: given if and only if it does. */

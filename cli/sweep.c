@@ -60,7 +60,9 @@ static char *describe(const struct points *p, const struct job *job)
         g_string_append_printf(out, "%s, ", job->mode->name);
     if (!varies[OPTION_RANKS])
         g_string_append_printf(out, "%u rank%s, ", job->shape.ranks, job->shape.ranks == 1 ? "" : "s");
-    if (!varies[OPTION_BATCH] && !(varies[OPTION_RANKS] && !p->base.given[OPTION_BATCH]))
+    const bool same = p->base.given[OPTION_BATCH] || !(varies[OPTION_RANKS] || varies[OPTION_CHUNKS] ||
+                                                       varies[OPTION_MODE] || varies[OPTION_BACKEND]);
+    if (!varies[OPTION_BATCH] && same)
         g_string_append_printf(out, "batch %u, ", job->shape.batch);
     if (!varies[OPTION_BACKEND] && job->engine->real)
         g_string_append_printf(out, "measured on %s", job->engine->name);
@@ -256,11 +258,25 @@ static bool sweep(struct sweep_job *s, struct drawing *drawing, GError **error)
     return any_good(&s->series, error) && write_series(&s->series, &s->points.base, drawing, error);
 }
 
+/* Of a batch that nobody gives each number of micro-batches has another one. */
+static bool check_batch(const struct points *p, GError **error)
+{
+    for (unsigned a = 0; a < p->n_axes; a++)
+        if (p->axis[a] == OPTION_CHUNKS && !p->base.given[OPTION_BATCH]) {
+            g_set_error(error, OPTION_ERROR, 0,
+                        "--%s: each number of micro-batches would train another batch; give --%s too",
+                        option_name(OPTION_CHUNKS), option_name(OPTION_BATCH));
+            return false;
+        }
+    return true;
+}
+
 static bool sweep_command(const struct options *o, int *status, GError **error)
 {
     struct sweep_job s = {.progress = isatty(STDERR_FILENO) && !o->given[OPTION_QUIET]};
     struct drawing drawing;
-    bool ok = points_init(&s.points, o, error) && check_outputs(&s.points.base, &drawing, error);
+    bool ok = points_init(&s.points, o, error) && check_batch(&s.points, error) &&
+              check_outputs(&s.points.base, &drawing, error);
     if (ok) {
         s.real = g_new0(bool, s.points.n);
         ok = sweep(&s, &drawing, error);

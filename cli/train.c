@@ -80,8 +80,11 @@ static bool has_perplexity(const struct school *s)
 /* "loss  6.25 | ppl   517.30" */
 static char *loss_columns(const struct school *s, const char *before, double loss)
 {
-    return has_perplexity(s) ? g_strdup_printf("%sloss %5.2f | %sppl %8.2f", before, loss, before, exp(loss))
-                             : g_strdup_printf("%sloss %5.2f", before, loss);
+    if (!isfinite(loss))
+        return g_strdup_printf("%sloss not finite", before);
+    if (!has_perplexity(s) || !isfinite(exp(loss)))
+        return g_strdup_printf("%sloss %5.2f", before, loss);
+    return g_strdup_printf("%sloss %5.2f | %sppl %8.2f", before, loss, before, exp(loss));
 }
 
 static void learned(void *user, double loss)
@@ -96,8 +99,9 @@ static void learned(void *user, double loss)
         return;
     const uint32_t n = s->done - s->logged;
     g_autofree char *columns = loss_columns(s, "", s->logged_sum / n);
-    say(s, "| epoch %3" PRIu32 " | %5" PRIu32 "/%5" PRIu32 " batches | lr %02.2f | ms/batch %5.2f | %s\n",
-        s->epoch + 1, s->done, s->batches, s->lr, (double)(now_ns - s->logged_ns) / 1e6 / n, columns);
+    g_autofree char *lr = g_strdup_printf(s->lr >= 0.1 ? "%.2f" : "%.3g", s->lr);
+    say(s, "| epoch %3" PRIu32 " | %5" PRIu32 "/%5" PRIu32 " batches | lr %s | ms/batch %5.2f | %s\n",
+        s->epoch + 1, s->done, s->batches, lr, (double)(now_ns - s->logged_ns) / 1e6 / n, columns);
     s->logged = s->done;
     s->logged_sum = 0;
     s->logged_ns = now_ns;
@@ -269,8 +273,10 @@ static bool one_epoch(struct school *s, struct outcome *out, GError **error)
         return false;
     if (execute_cancelled())
         return true;
-    if (!evaluate(s, DATA_VALID, s->state, &valid_loss, &s->training->valid_samples, error))
+    if (!evaluate(s, DATA_VALID, s->state, &valid_loss, &s->training->valid_samples, error)) {
+        g_prefix_error(error, "validating with --%s %u: ", option_name(OPTION_EVAL_BATCH), s->eval.batch);
         return false;
+    }
     if (!execute_cancelled())
         end_epoch(s, valid_loss, (double)(clock_ns() - began_ns) / 1e9);
     return true;
@@ -299,8 +305,12 @@ static bool prepare(struct school *s, GError **error)
     uint32_t n;
     struct plan own;
     if (!make_eval_shape(s, error) || !count_epoch(s, error) || !count_batches(s, DATA_VALID, &n, error) ||
-        !count_batches(s, DATA_TEST, &n, error) || !job_plan(s->job, &s->eval, &own, error))
+        !count_batches(s, DATA_TEST, &n, error))
         return false;
+    if (!job_plan(s->job, &s->eval, &own, error)) {
+        g_prefix_error(error, "--%s %u cannot be evaluated: ", option_name(OPTION_EVAL_BATCH), s->eval.batch);
+        return false;
+    }
     job_plan_release(s->job, &own);
     return true;
 }
@@ -310,7 +320,9 @@ bool train(const struct job *job, const struct options *o, const struct shape *s
 {
     struct school s = {.job = job, .o = o, .shape = shape, .training = training};
     *out = (struct outcome){0};
-    *training = (struct training){.epochs = g_new0(struct epoch, job->training.epochs), .test_loss = NAN};
+    *training = (struct training){.epochs = g_new0(struct epoch, job->training.epochs),
+                                  .asked = job->training.epochs,
+                                  .test_loss = NAN};
     bool ok = prepare(&s, error);
     for (uint32_t epoch = 0; ok && epoch < job->training.epochs && !execute_cancelled(); epoch++) {
         begin_epoch(&s, epoch);

@@ -125,7 +125,7 @@ static void zbv(const struct pipe *p, uint32_t rank, struct actions *a)
 
 const struct schedule schedule_zb1p = {
     .name = "zb1p",
-    .summary = "1f1b whose weight gradients fill the bubble, in the same memory (Qi et al. 2023, ZB-H1)",
+    .summary = "1f1b whose weight gradients fill the bubble, with as many micro-batches in flight (Qi et al. 2023, ZB-H1)",
     .check = schedule_check_rounds,
     .order = zb1p};
 const struct schedule schedule_zb2p = {
@@ -135,7 +135,7 @@ const struct schedule schedule_zb2p = {
     .order = zb2p};
 const struct schedule schedule_zbv = {
     .name = "zbv",
-    .summary = "two stages a rank, there and back: no bubble in the memory of 1f1b (ZB-V)",
+    .summary = "two stages a rank, there and back: no bubble with the micro-batches in flight of 1f1b (ZB-V)",
     .v_shaped = true,
     .stages = 2,
     .order = zbv};

@@ -40,31 +40,21 @@ static struct units find_blocks(const struct model *m)
     return u;
 }
 
-/* Blocks, and by themselves what stands before and behind. */
-static struct units find_pieces(const struct model *m)
+static struct units find_layers(const struct model *m)
 {
-    struct units u = {0, g_new(uint32_t, (gsize)m->n_layers + 1)};
-    for (uint32_t i = 0; i < m->n_layers; i++)
-        if (!goes_on(m, i))
-            u.first[u.n++] = i;
-    u.first[u.n] = m->n_layers;
+    struct units u = {m->n_layers, g_new(uint32_t, (gsize)m->n_layers + 1)};
+    for (uint32_t i = 0; i <= u.n; i++)
+        u.first[i] = i;
     return u;
-}
-
-/* Single layers where there are fewer units than stages. */
-static void have_enough(struct units *u, const struct model *m, uint32_t n_stages)
-{
-    if (u->n >= n_stages)
-        return;
-    u->n = m->n_layers;
-    for (uint32_t i = 0; i <= u->n; i++)
-        u->first[i] = i;
 }
 
 static bool even(const struct shape *shape, uint32_t n_stages, uint32_t *first)
 {
     struct units u = find_blocks(shape->model);
-    have_enough(&u, shape->model, n_stages);
+    if (u.n < n_stages) {
+        g_free(u.first);
+        u = find_layers(shape->model);
+    }
     for (uint32_t s = 0; s < n_stages; s++)
         first[s] = u.first[s * (u.n / n_stages) + MIN(s, u.n % n_stages)];
     g_free(u.first);
@@ -123,13 +113,11 @@ static bool smallest_largest(const uint64_t *weight, const struct units *u, uint
 static bool by_weight(const struct shape *shape, uint32_t n_stages, uint32_t *first,
                       uint64_t (*of)(const struct shape *, uint32_t layer))
 {
-    struct units u = find_pieces(shape->model);
-    have_enough(&u, shape->model, n_stages);
+    const struct units u = find_layers(shape->model);
     g_autofree uint32_t *begin = u.first;
     g_autofree uint64_t *weight = g_new0(uint64_t, (gsize)u.n + 1);
     for (uint32_t i = 0; i < u.n; i++)
-        for (uint32_t layer = begin[i]; layer < begin[i + 1]; layer++)
-            weight[i] += of(shape, layer);
+        weight[i] = of(shape, i);
     return smallest_largest(weight, &u, n_stages, first);
 }
 

@@ -311,6 +311,8 @@ static void print_loss(const struct report *r, GString *out)
     const struct trace *trace = r->trace;
     double first = trace->loss[0], last = trace->loss[trace->n_steps - 1];
     g_autofree char *from = loss_text(first), *to = loss_text(last);
+    if (r->training)
+        g_string_append(out, "the last epoch's last steps: ");
     g_string_append_printf(out, "loss %s", from);
     if (trace->n_steps > 1)
         g_string_append_printf(out, " → %s", to);

@@ -14,7 +14,7 @@ static void print_one(const char *what, double loss, bool tokens, GString *out)
     }
     g_autofree char *number = text_number("%.4g", loss), *perplexity = text_number("%.4g", exp(loss));
     g_string_append_printf(out, "%s loss %s", what, number);
-    if (tokens)
+    if (tokens && isfinite(exp(loss)))
         g_string_append_printf(out, " (perplexity %s)", perplexity);
 }
 
@@ -22,7 +22,10 @@ void training_print(const struct training *t, bool tokens, GString *out)
 {
     if (!t->n)
         return;
-    g_string_append_printf(out, "best epoch %" PRIu32 " of %" PRIu32 ": ", t->best + 1, t->n);
+    g_string_append_printf(out, "best epoch %" PRIu32 " of %" PRIu32, t->best + 1, t->n);
+    if (t->n < t->asked)
+        g_string_append_printf(out, " (of %" PRIu32 " asked for; not tested)", t->asked);
+    g_string_append(out, ": ");
     print_one("valid", t->epochs[t->best].valid_loss, tokens, out);
     if (t->test_samples) {
         g_string_append(out, "; ");

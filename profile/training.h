@@ -19,7 +19,7 @@ struct epoch {
 /* Losses of a diverged training are not finite. */
 struct training {
     struct epoch *epochs; /* g_free */
-    uint32_t n;           /* that were validated */
+    uint32_t n, asked;    /* that were validated; that there were to be */
     uint32_t best;        /* of least valid_loss, from 0; the first where none is finite */
     double test_loss;     /* with the weights of the best epoch; NAN: not tested */
     uint32_t valid_samples, test_samples;

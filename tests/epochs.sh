@@ -24,7 +24,7 @@ result $? "the learning rate is multiplied after each epoch"
 [ "$(grep -c '^| end of epoch   [123] | time: .*s | valid loss .* | valid ppl ' "$dir/out")" = 3 ] &&
     [ "$(grep -c '^| End of training | test loss .* | test ppl ' "$dir/out")" = 1 ] && grep -q '^best epoch 3 of 3: valid loss' "$dir/out"
 result $? "each epoch is validated, the best is tested, and the summary says so"
-tail -3 "$dir/out" | grep -q '^loss ' && [ "$(numbers r.json batches | tr '\n' ' ')" = "7 7 7 " ] && [ "$(numbers r.json test_samples)" = 24 ]
+tail -3 "$dir/out" | grep -q "^the last epoch's last steps: loss " && [ "$(numbers r.json batches | tr '\n' ' ')" = "7 7 7 " ] && [ "$(numbers r.json test_samples)" = 24 ]
 result $? "the report has the batches of each epoch, and how much was tested"
 
 ok=0

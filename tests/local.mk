@@ -152,8 +152,7 @@ EXTRA_%C%_cuda_comm_DEPENDENCIES = $(CUDA_KERNEL_OBJECTS) $(CUDA_BUILT_LIBS)
 endif
 
 # Programs that only measure; built when asked for.
-BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-pipeline %D%/bench-compute %D%/bench-allreduce
-BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-compute %D%/bench-allreduce %D%/bench-draw
+BENCHES = %D%/accuracy %D%/bench-plan %D%/bench-pipeline %D%/bench-compute %D%/bench-allreduce %D%/bench-draw
 %C%_bench_draw_SOURCES = %D%/bench-draw.c %D%/scene.c
 EXTRA_PROGRAMS += $(BENCHES)
 CLEANFILES += $(BENCHES)
@@ -168,7 +167,7 @@ LONG_TESTS = %D%/t-look %D%/t-train %D%/t-train-modes
 LONG_ENVIRONMENT = srcdir='$(abs_top_srcdir)' PARPROF='$(abs_top_builddir)/parprof'
 .PHONY: check-long
 check-long: $(LONG_TESTS) $(check_PROGRAMS)
-	for test in ddp faults waits; do env $(LONG_ENVIRONMENT) LONG=1 $(SHELL) $(srcdir)/tests/cuda-$$test.sh || exit 1; done
+	for test in ddp modes faults waits; do env $(LONG_ENVIRONMENT) LONG=1 $(SHELL) $(srcdir)/tests/cuda-$$test.sh || exit 1; done
 	for test in $(LONG_TESTS); do G_TEST_SRCDIR='$(abs_top_srcdir)/tests' $$test -m slow || exit 1; done
 
 include tests/gpu/bundle.mk

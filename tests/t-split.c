@@ -76,7 +76,7 @@ static void test_blocks(void)
 /* --- the best, by trying every split */
 
 struct search {
-    const uint64_t *weight; /* by piece */
+    const uint64_t *weight; /* by layer */
     uint32_t n;
 };
 
@@ -95,19 +95,11 @@ static uint64_t best(const struct search *s, uint32_t from, uint32_t stages)
     return least;
 }
 
-/* Of `model` by layer weights: pieces are blocks where these are enough. */
 static void check_best(const struct model *model, const char *rule, const int64_t *layer_ns,
                        const uint64_t *by_layer, uint32_t stages)
 {
-    g_autofree uint64_t *pieces = g_new0(uint64_t, model->n_layers);
-    uint32_t n = 0, first[STAGES + 1];
-    for (uint32_t i = 0; i < model->n_layers; i++) {
-        const bool same = i > 0 && strcmp(model->layers[i].block, model->layers[i - 1].block) == 0;
-        n += !same;
-        pieces[n - 1] += by_layer[i];
-    }
-    const struct search s =
-        n >= stages ? (struct search){pieces, n} : (struct search){by_layer, model->n_layers};
+    const struct search s = {by_layer, model->n_layers};
+    uint32_t first[STAGES + 1];
     split(model, rule, layer_ns, stages, first);
     uint64_t largest = 0;
     for (uint32_t stage = 0; stage < stages; stage++) {
@@ -115,8 +107,6 @@ static void check_best(const struct model *model, const char *rule, const int64_
         for (uint32_t i = first[stage]; i < first[stage + 1]; i++)
             sum += by_layer[i];
         largest = MAX(largest, sum);
-        if (n >= stages && first[stage] > 0)
-            g_assert_cmpstr(model->layers[first[stage]].block, !=, model->layers[first[stage] - 1].block);
     }
     g_assert_cmpuint(largest, ==, best(&s, 0, stages));
 }

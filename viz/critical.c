@@ -22,7 +22,7 @@ static int by_end(gconstpointer a, gconstpointer b, gpointer data)
 static bool counts(const struct trace *t, const struct trace_op *op, uint32_t step)
 {
     return op->tag.step == step && op->lane < t->t.n_lanes && t->t.lanes[op->lane].cls != LANE_HOST &&
-           op->end_ns > op->start_ns;
+           (op->end_ns > op->start_ns || op->tag.gang != OP_NONE); /* a message that takes no time links ranks too */
 }
 
 static void ends_make(struct ends *e, const struct trace *t, uint32_t step)
@@ -84,7 +84,9 @@ bool *critical_path(const struct trace *t, uint32_t step)
         const struct trace_op *op = &t->ops[at];
         path[at] = true;
         const uint32_t last = op->tag.gang < t->n_ops ? e.last_of_gang[op->tag.gang] : at;
-        if (last != at && !path[last] && t->ops[last].start_ns > op->start_ns) {
+        const bool later = t->ops[last].start_ns > op->start_ns ||
+                           (t->ops[last].start_ns == op->start_ns && op->tag.kind == OP_RECV);
+        if (last != at && !path[last] && later) {
             at = last;
             continue;
         }
