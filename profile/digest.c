@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "profile/digest-buckets.h"
 #include "profile/read.h"
 #include "profile/report-device.h"
 
@@ -78,6 +79,7 @@ void digest_make(struct digest *d, const struct report *r)
                          .options = copy_pairs(r->options),
                          .environment = report_environment(r)};
     make_rows(d, r);
+    digest_make_buckets(d, r);
     make_memory(d, trace);
 }
 
@@ -98,6 +100,7 @@ void digest_release(struct digest *d)
     for (uint32_t i = 0; i < d->n_rows; i++)
         row_release(&d->rows[i]);
     g_free(d->rows);
+    g_free(d->buckets);
     for (uint32_t i = 0; i < d->n_memory; i++)
         g_free(d->memory_names[i]);
     g_free(d->memory_names);
@@ -328,6 +331,10 @@ static void read_members(struct reader *r)
             read_pairs(j, &d->environment);
         else if (!strcmp(key, "variants"))
             read_variants(r);
+        else if (!strcmp(key, "buckets"))
+            digest_read_buckets(j, d);
+        else if (!strcmp(key, "backward_ns"))
+            d->backward_ns = time_of(j);
         else if (!strcmp(key, "memory"))
             read_memory(r);
         else if (!own_member(r, key))
@@ -415,8 +422,10 @@ static void reader_release(struct reader *r)
 
 bool digest_read(const char *text, size_t n, const char *name, struct digest *d, GError **error)
 {
-    *d = (struct digest){
-        .labels = g_new0(char *, 1), .options = g_new0(char *, 1), .environment = g_new0(char *, 1)};
+    *d = (struct digest){.labels = g_new0(char *, 1),
+                         .options = g_new0(char *, 1),
+                         .environment = g_new0(char *, 1),
+                         .backward_ns = -1};
     struct reader r = {.j = json_open(text, n, name),
                        .d = d,
                        .own = no_row(),
@@ -426,8 +435,8 @@ bool digest_read(const char *text, size_t n, const char *name, struct digest *d,
     read_members(&r);
     take(&r);
     reader_release(&r);
-    bool ok = json_close(r.j, error);
-    if (!ok)
-        digest_release(d);
-    return ok;
+    if (json_close(r.j, error))
+        return true;
+    digest_release(d);
+    return false;
 }

@@ -16,6 +16,14 @@ struct digest_row {
     struct partition partition; /* of that rank in the median step; window_ns 0: unknown */
 };
 
+/* A gradient bucket on the rank where its all-reduce ends last, as struct bucket_times has it. */
+struct digest_bucket {
+    uint64_t bytes;
+    uint32_t rank; /* OP_NONE: no times */
+    int64_t ready_ns, launch_ns, start_ns, end_ns, hidden_ns, exposed_ns;
+    struct causes causes; /* of what is exposed; without late_rank_ns, which is 0 */
+};
+
 struct digest {
     char *mode, *backend, *model; /* NULL: unknown */
     uint32_t n_ranks;
@@ -24,6 +32,9 @@ struct digest {
     char **labels, **options, **environment; /* key, value, ... NULL; never NULL themselves */
     uint32_t n_rows;
     struct digest_row *rows; /* the report's own last */
+    uint32_t n_buckets; /* 0: none, or unknown */
+    struct digest_bucket *buckets; /* in launch order */
+    int64_t backward_ns;           /* of the slowest rank, from its start to its end; -1: unknown */
     uint32_t n_memory;       /* categories; 0: unknown */
     char **memory_names;
     uint64_t *memory_bytes;    /* [rank * n_memory + category]: at the rank's peak */

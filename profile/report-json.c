@@ -361,6 +361,10 @@ void report_json(const struct report *r, GString *out)
         launches(a, out);
         member(out, "phases_ns");
         phases(a, out);
+        if (a->backward_end_ns > a->backward_start_ns) {
+            member(out, "backward_ns");
+            g_string_append_printf(out, "%" PRId64, a->backward_end_ns - a->backward_start_ns);
+        }
         if (a->pipeline)
             pipeline_json(r->trace, a->pipeline, out);
     }

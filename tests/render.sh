@@ -18,6 +18,10 @@ run render r.json --figure memory -o m1.svg
 run render t.json --figure memory -o m2.svg
 cmp -s m1.svg m2.svg
 result $? "memory from the report is memory from the trace"
+run render r.json --figure overlap -o o1.svg
+run render t.json --figure overlap -o o2.svg
+[ -s o1.svg ] && cmp -s o1.svg o2.svg
+result $? "buckets over backward from the report are those from the trace"
 run render t.json t.json -o two.pdf
 [ "$status" = 0 ] && [ "$(head -c 5 two.pdf)" = %PDF- ]
 result $? "two traces stand in one figure"

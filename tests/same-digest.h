@@ -29,6 +29,22 @@ static inline void assert_same_row(const struct digest_row *a, const struct dige
     g_assert_cmpint(a->partition.hidden_comm_ns, ==, b->partition.hidden_comm_ns);
 }
 
+static inline void assert_same_bucket(const struct digest_bucket *a, const struct digest_bucket *b)
+{
+    g_assert_cmpuint(a->bytes, ==, b->bytes);
+    g_assert_cmpuint(a->rank, ==, b->rank);
+    g_assert_cmpint(a->ready_ns, ==, b->ready_ns);
+    g_assert_cmpint(a->launch_ns, ==, b->launch_ns);
+    g_assert_cmpint(a->start_ns, ==, b->start_ns);
+    g_assert_cmpint(a->end_ns, ==, b->end_ns);
+    g_assert_cmpint(a->hidden_ns, ==, b->hidden_ns);
+    g_assert_cmpint(a->exposed_ns, ==, b->exposed_ns);
+    for (unsigned c = 0; c < CAUSES; c++)
+        g_assert_cmpint(a->causes.ns[c], ==, b->causes.ns[c]);
+    g_assert_cmpuint(a->causes.late_rank, ==, b->causes.late_rank);
+    g_assert_cmpint(a->causes.late_rank_ns, ==, b->causes.late_rank_ns);
+}
+
 static inline void assert_same_digest(const struct digest *a, const struct digest *b)
 {
     g_assert_cmpstr(a->mode, ==, b->mode);
@@ -42,6 +58,10 @@ static inline void assert_same_digest(const struct digest *a, const struct diges
     g_assert_cmpuint(a->n_rows, ==, b->n_rows);
     for (uint32_t i = 0; i < a->n_rows; i++)
         assert_same_row(&a->rows[i], &b->rows[i]);
+    g_assert_cmpuint(a->n_buckets, ==, b->n_buckets);
+    for (uint32_t i = 0; i < a->n_buckets; i++)
+        assert_same_bucket(&a->buckets[i], &b->buckets[i]);
+    g_assert_cmpint(a->backward_ns, ==, b->backward_ns);
     g_assert_cmpuint(a->n_memory, ==, b->n_memory);
     for (uint32_t i = 0; i < a->n_memory; i++)
         g_assert_cmpstr(a->memory_names[i], ==, b->memory_names[i]);

@@ -61,7 +61,7 @@ static void test_print(void)
 struct subject {
     struct trace trace, other;
     struct analysis analysis, other_analysis;
-    struct digest digest;
+    struct digest digest, own; /* by hand; of the trace */
     struct series series;
     struct variant variant;
     struct figure_input run, report, sweep;
@@ -116,6 +116,7 @@ static void subject_make(struct subject *s, bool pipeline)
     g_assert_true(analyze(&s->trace, &s->analysis, NULL));
     g_assert_true(analyze(&s->other, &s->other_analysis, NULL));
     lecture_digest(&s->digest);
+    digest_make(&s->own, &(struct report){.trace = &s->trace, .analysis = &s->analysis});
     if (g_test_rand_bit())
         buckets_series(&s->series);
     else
@@ -123,7 +124,7 @@ static void subject_make(struct subject *s, bool pipeline)
     s->variant = (struct variant){"none", &s->other, &s->other_analysis, NULL};
     s->run = (struct figure_input){.trace = &s->trace,
                                    .analysis = &s->analysis,
-                                   .digest = &s->digest,
+                                   .digest = &s->own,
                                    .name = "backward",
                                    .others = &s->variant,
                                    .n_others = !pipeline && g_test_rand_bit()};
@@ -138,7 +139,15 @@ static void subject_release(struct subject *s)
     trace_release(&s->trace);
     trace_release(&s->other);
     digest_release(&s->digest);
+    digest_release(&s->own);
     series_release(&s->series);
+}
+
+/* Whether it has what the figure draws. */
+static bool suits(const struct subject *s, const struct figure *f)
+{
+    const bool pipeline = s->trace.t.n_stages;
+    return f == &figure_grid ? pipeline : f == &figure_overlap ? !pipeline && s->trace.t.n_buckets : true;
 }
 
 static const struct figure_input *input_of(const struct subject *s, const struct figure *f)
@@ -215,7 +224,7 @@ static void test_every_look(void)
         subject_make(&s, i % 2);
         for (unsigned k = 0; figures[k]; k++)
             for (unsigned l = 0; l < G_N_ELEMENTS(languages); l++) {
-                if (figures[k] == &figure_grid && i % 2 == 0)
+                if (!suits(&s, figures[k]))
                     continue;
                 drawn += check_looks(&s, figures[k], languages[l], n_sizes);
                 of += n_sizes;
@@ -233,11 +242,13 @@ static void ddp_input(struct subject *s, const struct scene_spec *spec)
     memset(s, 0, sizeof *s);
     scene_make(spec, &s->trace);
     g_assert_true(analyze(&s->trace, &s->analysis, NULL));
-    s->run = (struct figure_input){.trace = &s->trace, .analysis = &s->analysis};
+    digest_make(&s->own, &(struct report){.trace = &s->trace, .analysis = &s->analysis});
+    s->run = (struct figure_input){.trace = &s->trace, .analysis = &s->analysis, .digest = &s->own};
 }
 
 static void ddp_release(struct subject *s)
 {
+    digest_release(&s->own);
     analysis_release(&s->analysis);
     trace_release(&s->trace);
 }
@@ -467,6 +478,98 @@ static void test_critical_length(void)
     trace_release(&s.trace);
 }
 
+/* --- buckets over backward */
+
+static bool has_text(const struct draw *d, const char *part)
+{
+    for (unsigned i = 0; i < d->items->len; i++)
+        if (item_at(d, i)->text && strstr(item_at(d, i)->text, part))
+            return true;
+    return false;
+}
+
+/* Buckets by hand, ms, behind some that cost nothing: the third costs most, since rank 1 was late. */
+static void overlap_digest(struct digest *d, unsigned cheap)
+{
+    static const struct digest_bucket buckets[] = {
+        {1 << 20, 0, 1 * MS, 1 * MS, 1 * MS, 5 * MS, 4 * MS, 0, {.late_rank = OP_NONE}},
+        {2 << 20, 0, 4 * MS, 4 * MS, 5 * MS, 9 * MS, 3 * MS, 1 * MS, {{0, 0, 1 * MS}, OP_NONE, 0}},
+        {3 << 20, 1, 6 * MS, 7 * MS, 9 * MS, 19 * MS, 1 * MS, 9 * MS, {{7 * MS, 0, 2 * MS}, 1, 0}},
+        {.bytes = 1, .rank = OP_NONE}};
+    digest_begin(d, "mini", 2);
+    d->n_buckets = G_N_ELEMENTS(buckets) + (uint32_t)cheap;
+    d->buckets = g_new(struct digest_bucket, d->n_buckets);
+    for (uint32_t i = 0; i < d->n_buckets; i++)
+        d->buckets[i] = buckets[i < cheap ? 0 : i - cheap];
+    d->backward_ns = 10 * MS;
+}
+
+static void test_overlap(void)
+{
+    struct figure_options o = {.width = 1280, .height = 720, .count_from = 1};
+    struct digest d;
+    overlap_digest(&d, 0);
+    struct draw *drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
+    check_figure(drawn);
+    g_assert_true(has_text(drawn, "bucket 3 costs most, 9.0 ms exposed"));
+    g_assert_cmpuint(count_text(drawn, "9.0 ms exposed: waits for rank 2"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "1.0 ms exposed: queues behind an earlier bucket"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "end of backward 10.0 ms"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "bucket 4"), ==, 0); /* it was not reduced */
+    /* From the start of the costliest to its end, waiting included, 13 of the axis' 19 ms; exposed are 9. */
+    const struct item *span = find_span(drawn, "bucket 3", 0), *first = find_span(drawn, "bucket 1", 0);
+    g_assert_cmpfloat(fabs((span->x1 - span->x0) / (first->x1 - first->x0) - 13.0 / 4), <, 0.01);
+    bool exposed = false;
+    for (unsigned i = 0; i < drawn->items->len; i++) {
+        const struct item *m = item_at(drawn, i);
+        exposed |= m->hatched && fabs(m->x1 - span->x1) < 0.1 && fabs(9 * (span->x1 - span->x0) - 13 * (m->x1 - m->x0)) < 1;
+    }
+    g_assert_true(exposed);
+    draw_list.cancel(drawn);
+    /* Where not all have room those that cost most are there. */
+    digest_release(&d);
+    overlap_digest(&d, 9);
+    o.height = 190;
+    o.width = 400;
+    drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
+    check_figure(drawn);
+    g_assert_true(has_text(drawn, "of 12 buckets shown"));
+    g_assert_cmpuint(count_text(drawn, "bucket 11"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "bucket 12"), ==, 1);
+    g_assert_cmpuint(count_text(drawn, "bucket 10"), ==, 0);
+    draw_list.cancel(drawn);
+    digest_release(&d);
+}
+
+/* --- what is refused */
+
+static void test_refused(void)
+{
+    struct subject pipeline, ddp;
+    struct digest d;
+    subject_make(&pipeline, true);
+    subject_make(&ddp, false);
+    lecture_digest(&d);
+    const struct figure_input none = {.digest = &d};
+    const struct {
+        const struct figure *figure;
+        const struct figure_input *in;
+        const char *why;
+    } cases[] = {{&figure_overlap, &pipeline.run, "needs gradient buckets"},
+                 {&figure_overlap, &none, "needs gradient buckets"},
+                 {&figure_overlap, &pipeline.sweep, "a sweep has only totals"}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const struct figure_options o = {.width = 1280, .height = 720};
+        g_autoptr(GError) error = NULL;
+        g_assert_null(draw(cases[i].figure, cases[i].in, &o, &error));
+        if (!strstr(error->message, cases[i].why))
+            g_error("%s", error->message);
+    }
+    digest_release(&d);
+    subject_release(&pipeline);
+    subject_release(&ddp);
+}
+
 /* --- lists of what is drawn */
 
 /* PARPROF_UPDATE_GOLDEN=1 writes them anew: look at the difference before it is kept. */
@@ -518,6 +621,7 @@ static void test_golden(void)
     memset(&s, 0, sizeof s);
     ddp_input(&s, &spec);
     check_golden(&figure_timeline, &s.run, "timeline");
+    check_golden(&figure_overlap, &s.run, "overlap");
     ddp_release(&s);
     memset(&s, 0, sizeof s);
     pipe_simulate(&(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=0", 2, 1, 4, 1, 0}, &s.trace);
@@ -548,6 +652,8 @@ int main(int argc, char **argv)
     g_test_add_func("/look/notes", test_notes);
     g_test_add_func("/look/critical", test_critical);
     g_test_add_func("/look/critical-length", test_critical_length);
+    g_test_add_func("/look/overlap", test_overlap);
+    g_test_add_func("/look/refused", test_refused);
     g_test_add_func("/look/golden", test_golden);
     return g_test_run();
 }

@@ -59,7 +59,8 @@ struct figure {
     bool (*draw)(const struct figure_input *, const struct pen *, GError **);
 };
 
-extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep, figure_grid;
+extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep, figure_grid,
+    figure_overlap;
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);
 

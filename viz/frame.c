@@ -64,7 +64,7 @@ struct frame frame_begin(const struct pen *pen, const char *title, const char *b
 static void swatch(const struct pen *p, const struct legend_entry *e, double x, double y, double size)
 {
     if (e->mark) {
-        pen_mark(p, x + size / 2, y + size * 0.2, size * 0.6, e->shade.color);
+        (e->rise ? pen_rise : pen_mark)(p, x + size / 2, y + size * 0.2, size * 0.6, e->shade.color);
         return;
     }
     if (e->line) {

@@ -23,6 +23,7 @@ struct legend_entry {
     const char *text;
     struct shade shade;
     bool mark, line; /* a triangle, a dashed line instead of a box; of the shade's colour */
+    bool rise;       /* the triangle points up */
     bool exposed;    /* hatched with ROLE_EXPOSED too */
 };
 

@@ -81,6 +81,14 @@ void pen_mark(const struct pen *p, double x, double y, double size, uint32_t col
     pen_polygon(p, 3, xy, color);
 }
 
+void pen_rise(const struct pen *p, double x, double y, double size, uint32_t color)
+{
+    const double half = size * 0.6;
+    const double xy[] = {x - half, y + size, x + half, y + size, x, y};
+
+    pen_polygon(p, 3, xy, color);
+}
+
 void pen_polygon(const struct pen *p, unsigned n, const double *xy, uint32_t color)
 {
     g_autofree double *px = g_new(double, 2 * (gsize)n);

@@ -38,6 +38,8 @@ void pen_line(const struct pen *, double x0, double y0, double x1, double y1, ui
               bool dashed);
 void pen_mark(const struct pen *, double x, double y, double size,
               uint32_t color); /* triangle, its tip at (x, y + size) */
+void pen_rise(const struct pen *, double x, double y, double size,
+              uint32_t color); /* triangle, its tip at (x, y) */
 void pen_polygon(const struct pen *, unsigned n, const double *xy, uint32_t color); /* n corners */
 
 /* The font for what stands beside a row of that height, so that it is no higher than it. */
