@@ -114,6 +114,7 @@ static const struct {
     {OPTION_FROM, {&figure_timeline}},
     {OPTION_TO, {&figure_timeline}},
     {OPTION_CRITICAL_PATH, {&figure_timeline}},
+    {OPTION_BUCKET_ORDER, {&figure_buckets}},
 };
 
 static bool check_figure(const struct figure *figure, const struct options *o, GError **error)
@@ -134,9 +135,10 @@ static bool check_figure(const struct figure *figure, const struct options *o, G
 static const char *check_contents(struct drawing *d, const struct options *o)
 {
     static const char *const orders[] = {"down", "up", NULL}, *const aligns[] = {"early", "late", NULL},
+                             *const numberings[] = {"launch", "layer", NULL},
                              *const colors[] = {"kind", "stage", "micro", "bucket", NULL};
     const int order = choose(o, OPTION_RANK_ORDER, orders), color = choose(o, OPTION_COLOR_BY, colors),
-              align = choose(o, OPTION_ALIGN, aligns);
+              align = choose(o, OPTION_ALIGN, aligns), numbering = choose(o, OPTION_BUCKET_ORDER, numberings);
     struct figure_options *look = &d->look;
     if (order < 0)
         return "--rank-order takes down or up";
@@ -145,6 +147,8 @@ static const char *check_contents(struct drawing *d, const struct options *o)
                                          : "--color-by takes kind, stage, micro or bucket";
     if (align < 0)
         return "--align takes early or late";
+    if (numbering < 0)
+        return "--bucket-order takes launch or layer";
     if (o->given[OPTION_FROM] && !parse_time(option_text(o, OPTION_FROM, NULL), &look->from_ns))
         return "--from takes a time, as 12.5ms or 800us";
     if (o->given[OPTION_TO] &&
@@ -153,6 +157,7 @@ static const char *check_contents(struct drawing *d, const struct options *o)
     look->ranks_up = order;
     look->color_by = (uint8_t)color;
     look->late = align;
+    look->from_first_layer = numbering;
     look->count_from = (uint32_t)option_number(o, OPTION_COUNT_FROM, 0);
     look->step = (uint32_t)option_number(o, OPTION_STEP, 0);
     look->critical = o->given[OPTION_CRITICAL_PATH];

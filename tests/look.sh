@@ -83,7 +83,7 @@ for size in 1280x720:1280:720 16:9:1280:720 4:3:960:720 160x90mm:604:340; do
     result $? "--size $name"
 done
 for wrong in "--size 20x20" "--size 16/9" "--size 160x90cm" "--font-scale 9" "--theme sepia" "--color-by bucket" "--step 1" "--note x" \
-    "--note x@F99" "--ascii" "--format gif"; do
+    "--note x@F99" "--ascii" "--format gif" "--bucket-order layer"; do
     # shellcheck disable=SC2086
     run render t.json --figure grid $wrong -o wrong.svg
     [ "$status" = 2 ] && [ ! -e wrong.svg ] && [ "$(wc -l <"$dir/err")" = 1 ]

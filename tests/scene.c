@@ -65,6 +65,33 @@ static void make_tables(const struct scene_spec *s, struct tables *t)
         t->buckets[i] = (struct bucket_row){.bytes = (25 << 20) + 7919 * i, .closed_by = OP_NONE};
 }
 
+/* Two a layer, each bucket's over the layers between it and the one before, or of the last of these. */
+static void make_params(const struct scene_spec *s, struct tables *t)
+{
+    const uint32_t n = count_layers(s);
+    GArray *params = g_array_new(FALSE, FALSE, sizeof(struct param_row));
+    uint32_t layer = n, bucket = 0;
+
+    for (uint32_t i = n; i-- > 0 && s->buckets;)
+        for (; bucket < s->buckets && (n - i) * s->buckets >= (bucket + 1) * n; bucket++) {
+            const uint32_t from = layer > i ? layer : i + 1, each = 2 * (from - i);
+            t->buckets[bucket].first_param = params->len;
+            t->buckets[bucket].n_params = each;
+            for (uint32_t k = 0; k < each; k++) {
+                const uint32_t of = from - 1 - k / 2;
+                g_autofree char *name = g_strdup_printf("%s.%s", t->layers[of].name, k % 2 ? "weight" : "bias");
+                const struct param_row row = {tables_intern(t, name), t->buckets[bucket].bytes / each, of, bucket};
+                g_array_append_val(params, row);
+            }
+            layer = i;
+        }
+    t->n_params = params->len;
+    t->bucket_params = g_new0(uint32_t, t->n_params);
+    for (uint32_t i = 0; i < t->n_params; i++)
+        t->bucket_params[i] = i;
+    t->params = (struct param_row *)(void *)g_array_free(params, t->n_params == 0);
+}
+
 static int64_t vary(struct maker *m, int64_t ns)
 {
     return ns + (int64_t)((double)ns * m->spec->jitter * g_rand_double(m->rand));
@@ -208,6 +235,7 @@ void scene_make(const struct scene_spec *s, struct trace *trace)
 
     trace_init(trace);
     make_tables(s, &trace->t);
+    make_params(s, &trace->t);
     trace->simulated = s->simulated;
     trace->n_steps = s->steps;
     m.free_ns = g_new0(int64_t, LANES * s->ranks);

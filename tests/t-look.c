@@ -147,7 +147,7 @@ static void subject_release(struct subject *s)
 static bool suits(const struct subject *s, const struct figure *f)
 {
     const bool pipeline = s->trace.t.n_stages;
-    return f == &figure_grid ? pipeline : f == &figure_overlap ? !pipeline && s->trace.t.n_buckets : true;
+    return f == &figure_grid ? pipeline : f == &figure_overlap || f == &figure_buckets ? !pipeline && s->trace.t.n_buckets : true;
 }
 
 static const struct figure_input *input_of(const struct subject *s, const struct figure *f)
@@ -189,6 +189,7 @@ static void random_look(struct figure_options *o)
     o->color_by = (uint8_t)g_test_rand_int_range(0, 4);
     o->late = g_test_rand_bit();
     o->critical = g_test_rand_bit();
+    o->from_first_layer = g_test_rand_bit();
 }
 
 static unsigned check_looks(const struct subject *s, const struct figure *f, const char *language,
@@ -541,6 +542,43 @@ static void test_overlap(void)
     digest_release(&d);
 }
 
+/* --- what falls into which bucket */
+
+static void test_buckets(void)
+{
+    struct scene_spec spec = scene_bert();
+    struct figure_options o = {.width = 1280, .height = 720};
+    struct subject s;
+    spec.layers = 3;
+    spec.buckets = 3; /* classifier and layer2, layer1 and half of layer0, the rest */
+    ddp_input(&s, &spec);
+    struct draw *d = draw(&figure_buckets, &s.run, &o, NULL);
+    check_figure(d);
+    g_assert_true(has_text(d, "3 buckets of up to 2 layers, bucket 0 launched first"));
+    const struct item *first = find_text(d, "bucket 0"), *second = find_text(d, "bucket 1"), *third = find_text(d, "bucket 2");
+    g_assert_true(first->x1 < second->x0 && second->x1 < third->x0);
+    g_assert_cmpuint(count_text(d, "25.0 MiB · 2 layers"), ==, 3);
+    const struct item *head = find_text(d, "classifier"), *span = find_span(d, "bucket 0", 0);
+    g_assert_true(head->x0 > span->x0 && head->x1 < span->x1);
+    g_assert_cmpuint(count_text(d, "layer0"), ==, 1); /* one cell over two buckets */
+    g_assert_true(find_text(d, "layer2")->x1 < find_text(d, "layer1")->x0);
+    draw_list.cancel(d);
+    o.from_first_layer = true;
+    o.count_from = 1;
+    d = draw(&figure_buckets, &s.run, &o, NULL);
+    g_assert_true(has_text(d, "bucket 3 launched first"));
+    g_assert_true(find_text(d, "bucket 3")->x1 < find_text(d, "bucket 1")->x0);
+    draw_list.cancel(d);
+    ddp_release(&s);
+    spec.buckets = 400;
+    ddp_input(&s, &spec);
+    d = draw(&figure_buckets, &s.run, &o, NULL);
+    check_figure(d);
+    g_assert_true(has_text(d, "of 400 buckets shown"));
+    draw_list.cancel(d);
+    ddp_release(&s);
+}
+
 /* --- what is refused */
 
 static void test_refused(void)
@@ -557,6 +595,9 @@ static void test_refused(void)
         const char *why;
     } cases[] = {{&figure_overlap, &pipeline.run, "needs gradient buckets"},
                  {&figure_overlap, &none, "needs gradient buckets"},
+                 {&figure_buckets, &pipeline.run, "needs gradient buckets"},
+                 {&figure_buckets, &none, "a report does not say how large"},
+                 {&figure_buckets, &pipeline.sweep, "a sweep has no parameters"},
                  {&figure_overlap, &pipeline.sweep, "a sweep has only totals"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const struct figure_options o = {.width = 1280, .height = 720};
@@ -622,6 +663,7 @@ static void test_golden(void)
     ddp_input(&s, &spec);
     check_golden(&figure_timeline, &s.run, "timeline");
     check_golden(&figure_overlap, &s.run, "overlap");
+    check_golden(&figure_buckets, &s.run, "buckets");
     ddp_release(&s);
     memset(&s, 0, sizeof s);
     pipe_simulate(&(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=0", 2, 1, 4, 1, 0}, &s.trace);
@@ -653,6 +695,7 @@ int main(int argc, char **argv)
     g_test_add_func("/look/critical", test_critical);
     g_test_add_func("/look/critical-length", test_critical_length);
     g_test_add_func("/look/overlap", test_overlap);
+    g_test_add_func("/look/buckets", test_buckets);
     g_test_add_func("/look/refused", test_refused);
     g_test_add_func("/look/golden", test_golden);
     return g_test_run();

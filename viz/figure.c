@@ -7,7 +7,8 @@
 #define MAX_PX        32000 /* what viewers still open */
 
 const struct figure *const figures[] = {&figure_timeline, &figure_breakdown, &figure_memory,
-                                        &figure_sweep,    &figure_grid,      &figure_overlap, NULL};
+                                        &figure_sweep,    &figure_grid,      &figure_overlap,
+                                        &figure_buckets,  NULL};
 
 const struct figure *figure_find(const char *name)
 {

@@ -49,6 +49,7 @@ struct figure_options {
     /* timeline */
     uint32_t step;           /* counted from 1; 0: the median */
     int64_t from_ns, to_ns;  /* of the step; to_ns 0: its end */
+    bool from_first_layer;       /* buckets: numbered from the first layer, not in launch order */
     bool critical;           /* what the step's length hangs on is outlined */
     const char *notes;       /* "TEXT@SPAN", several with ; between them; NULL: none */
 };
@@ -60,7 +61,7 @@ struct figure {
 };
 
 extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep, figure_grid,
-    figure_overlap;
+    figure_overlap, figure_buckets;
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);
 
