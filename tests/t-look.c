@@ -64,7 +64,7 @@ struct subject {
     struct digest digest, own; /* by hand; of the trace */
     struct series series;
     struct variant variant;
-    struct figure_input run, report, sweep;
+    struct figure_input run, report, sweep, pair;
 };
 
 static int64_t pick(int64_t low, int64_t high) /* log-uniform */
@@ -128,6 +128,8 @@ static void subject_make(struct subject *s, bool pipeline)
                                    .name = "backward",
                                    .others = &s->variant,
                                    .n_others = !pipeline && g_test_rand_bit()};
+    s->pair = s->run;
+    s->pair.n_others = 1;
     s->report = (struct figure_input){.digest = &s->digest};
     s->sweep = (struct figure_input){.series = &s->series};
 }
@@ -153,6 +155,7 @@ static bool suits(const struct subject *s, const struct figure *f)
 static const struct figure_input *input_of(const struct subject *s, const struct figure *f)
 {
     return f == &figure_sweep                              ? &s->sweep
+           : f == &figure_compare                          ? &s->pair
            : f == &figure_memory || f == &figure_breakdown ? &s->report
                                                            : &s->run;
 }
@@ -579,6 +582,50 @@ static void test_buckets(void)
     ddp_release(&s);
 }
 
+/* --- steps beside each other */
+
+static void test_compare(void)
+{
+    struct scene_spec spec = scene_bert();
+    const struct figure_options o = {.width = 1280, .height = 720};
+    struct subject s = {0};
+    spec.layers = 3;
+    spec.buckets = 3;
+    spec.ranks = 2;
+    scene_make(&spec, &s.other);
+    g_assert_true(analyze(&s.other, &s.other_analysis, NULL));
+    spec.layer_ns += 1000000;
+    spec.bucket_ns += 20000000;
+    struct subject slow;
+    ddp_input(&slow, &spec);
+    s.variant = (struct variant){"a.json", &s.other, &s.other_analysis, NULL};
+    slow.run.others = &s.variant;
+    slow.run.n_others = 1;
+    slow.run.file = "b.json";
+    struct draw *d = draw(&figure_compare, &slow.run, &o, NULL);
+    check_figure(d);
+    char step[32], backward[32];
+    g_autofree char *more = g_strdup_printf("+%s", format_duration(slow.analysis.median_ns - s.other_analysis.median_ns, step));
+    g_autofree char *takes = g_strdup_printf("b.json takes %s", step);
+    g_assert_true(has_text(d, takes));
+    g_assert_cmpuint(count_text(d, more), >=, 1); /* of the rank that ends last */
+    g_assert_cmpuint(count_text(d, "a.json"), ==, 2);
+    g_assert_cmpuint(count_text(d, "b.json"), ==, 2);
+    format_duration(slow.analysis.phase_ns[PHASE_BACKWARD] - s.other_analysis.phase_ns[PHASE_BACKWARD], backward);
+    g_autofree char *second = g_strdup_printf(" · backward %s longer · ", backward);
+    g_assert_true(has_text(d, second)); /* behind communication, before forward */
+    draw_list.cancel(d);
+    slow.run.others = &(struct variant){"a.json", &slow.trace, &slow.analysis, NULL};
+    d = draw(&figure_compare, &slow.run, &o, NULL);
+    check_figure(d);
+    g_assert_true(has_text(d, "b.json and a.json take equally long"));
+    g_assert_false(has_text(d, "longer"));
+    draw_list.cancel(d);
+    ddp_release(&slow);
+    analysis_release(&s.other_analysis);
+    trace_release(&s.other);
+}
+
 /* --- what is refused */
 
 static void test_refused(void)
@@ -589,6 +636,8 @@ static void test_refused(void)
     subject_make(&ddp, false);
     lecture_digest(&d);
     const struct figure_input none = {.digest = &d};
+    struct figure_input alone = ddp.run;
+    alone.n_others = 0;
     const struct {
         const struct figure *figure;
         const struct figure_input *in;
@@ -598,6 +647,8 @@ static void test_refused(void)
                  {&figure_buckets, &pipeline.run, "needs gradient buckets"},
                  {&figure_buckets, &none, "a report does not say how large"},
                  {&figure_buckets, &pipeline.sweep, "a sweep has no parameters"},
+                 {&figure_compare, &none, "a report has no spans"},
+                 {&figure_compare, &alone, "needs two traces at least"},
                  {&figure_overlap, &pipeline.sweep, "a sweep has only totals"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const struct figure_options o = {.width = 1280, .height = 720};
@@ -664,6 +715,16 @@ static void test_golden(void)
     check_golden(&figure_timeline, &s.run, "timeline");
     check_golden(&figure_overlap, &s.run, "overlap");
     check_golden(&figure_buckets, &s.run, "buckets");
+    spec.overlap = false;
+    scene_make(&spec, &s.other);
+    g_assert_true(analyze(&s.other, &s.other_analysis, NULL));
+    s.variant = (struct variant){"none", &s.other, &s.other_analysis, NULL};
+    s.run.others = &s.variant;
+    s.run.n_others = 1;
+    s.run.name = "backward";
+    check_golden(&figure_compare, &s.run, "compare");
+    analysis_release(&s.other_analysis);
+    trace_release(&s.other);
     ddp_release(&s);
     memset(&s, 0, sizeof s);
     pipe_simulate(&(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=0", 2, 1, 4, 1, 0}, &s.trace);
@@ -696,6 +757,7 @@ int main(int argc, char **argv)
     g_test_add_func("/look/critical-length", test_critical_length);
     g_test_add_func("/look/overlap", test_overlap);
     g_test_add_func("/look/buckets", test_buckets);
+    g_test_add_func("/look/compare", test_compare);
     g_test_add_func("/look/refused", test_refused);
     g_test_add_func("/look/golden", test_golden);
     return g_test_run();

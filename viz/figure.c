@@ -8,7 +8,7 @@
 
 const struct figure *const figures[] = {&figure_timeline, &figure_breakdown, &figure_memory,
                                         &figure_sweep,    &figure_grid,      &figure_overlap,
-                                        &figure_buckets,  NULL};
+                                        &figure_buckets,  &figure_compare, NULL};
 
 const struct figure *figure_find(const char *name)
 {
