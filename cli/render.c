@@ -110,6 +110,7 @@ static bool draw(const struct source *sources, unsigned n, const struct options 
                                  .analysis = main->has_trace ? &main->analysis : NULL,
                                  .digest = main->has_digest ? &main->digest : NULL,
                                  .series = main->has_series ? &main->series : NULL,
+                                 .file = main->name,
                                  .others = others,
                                  .n_others = n - 1};
     if (!drawing_write(&drawing, &input, error))

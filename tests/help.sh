@@ -41,7 +41,7 @@ if command -v bash >/dev/null; then
         result $? "completion of '$*'"
     }
     complete "render run " parprof r
-    complete "--backend --batch --bucket-mb --build " parprof --b
+    complete "--backend --batch --bucket-mb --bucket-order --build " parprof --b
     complete "bert-base " parprof --model bert
     complete "bert-base " parprof sweep --model = bert
     complete "h200x8 " parprof run --cluster h200

@@ -25,6 +25,13 @@ result $? "buckets over backward from the report are those from the trace"
 run render t.json t.json -o two.pdf
 [ "$status" = 0 ] && [ "$(head -c 5 two.pdf)" = %PDF- ]
 result $? "two traces stand in one figure"
+cp t.json again.json
+run render again.json t.json --figure compare -o compare.svg
+[ "$status" = 0 ] && grep -q '>again.json<' compare.svg && grep -q 't.json and again.json take equally long' compare.svg
+result $? "two traces are compared"
+run render t.json --figure compare
+[ "$status" = 2 ] && grep -q 'needs two traces at least' "$dir/err"
+result $? "one is not"
 run --backend sim --model mini --ranks 2 --figure none -q --trace other.json
 run render other.json t.json
 [ "$status" = 2 ] && grep -q 'other.json and t.json differ' "$dir/err"

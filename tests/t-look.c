@@ -65,7 +65,7 @@ struct subject {
     struct digest digest, own; /* by hand; of the trace */
     struct series series;
     struct variant variant;
-    struct figure_input run, report, sweep;
+    struct figure_input run, report, sweep, pair;
     struct trace reduced_trace, scattered_trace; /* DDP with hops, DataParallel */
     struct analysis reduced_analysis, scattered_analysis;
     struct figure_input reduced, scattered;
@@ -150,6 +150,8 @@ static void subject_make(struct subject *s, bool pipeline)
                                    .name = "backward",
                                    .others = &s->variant,
                                    .n_others = !pipeline && g_test_rand_bit()};
+    s->pair = s->run;
+    s->pair.n_others = 1;
     s->report = (struct figure_input){.digest = &s->digest};
     s->sweep = (struct figure_input){.series = &s->series};
     random_work(s);
@@ -184,6 +186,7 @@ static const struct figure_input *input_of(const struct subject *s, const struct
     if (f == &figure_dp)
         return &s->scattered;
     return f == &figure_sweep                              ? &s->sweep
+           : f == &figure_compare                          ? &s->pair
            : f == &figure_memory || f == &figure_breakdown ? &s->report
                                                            : &s->run;
 }

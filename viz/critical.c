@@ -44,9 +44,9 @@ static void ends_make(struct ends *e, const struct trace *t, uint32_t step)
         g_qsort_with_data(e->ops, (gint)e->n, sizeof *e->ops, by_end, t->ops);
 }
 
-/* The one that ends last up to then, of the lane where that is asked for, else rather of the rank; it is not
- * on the path. OP_NONE: none. */
-static uint32_t find_before(const struct ends *e, int64_t ns, uint32_t lane, bool of_lane, const bool *path)
+/* The one that ends last up to then and is not on the path: of the lane where that is asked for, else of the rank, of several
+ * that end together one of the op's micro-batch, else of its lane.  OP_NONE: none. */
+static uint32_t find_before(const struct ends *e, int64_t ns, const struct trace_op *op, bool of_lane, const bool *path)
 {
     const struct trace *t = e->trace;
     uint32_t found = OP_NONE;
@@ -61,13 +61,14 @@ static uint32_t find_before(const struct ends *e, int64_t ns, uint32_t lane, boo
     }
     while (low-- > 0) {
         const uint32_t i = e->ops[low];
-        if (path[i] || (of_lane && t->ops[i].lane != lane))
+        const struct trace_op *by = &t->ops[i];
+        if (found != OP_NONE && by->end_ns < t->ops[found].end_ns)
+            break;
+        if (path[i] || t->t.lanes[by->lane].rank != t->t.lanes[op->lane].rank || (of_lane && by->lane != op->lane))
             continue;
-        if (of_lane || t->t.lanes[t->ops[i].lane].rank == t->t.lanes[lane].rank)
-            return found == OP_NONE || t->ops[i].end_ns == t->ops[found].end_ns ? i : found;
-        if (found != OP_NONE && t->ops[i].end_ns < t->ops[found].end_ns)
-            return found;
-        if (found == OP_NONE)
+        if (of_lane || by->tag.micro == op->tag.micro)
+            return i;
+        if (found == OP_NONE || by->lane == op->lane)
             found = i;
     }
     return found;
@@ -90,9 +91,9 @@ bool *critical_path(const struct trace *t, uint32_t step)
             at = last;
             continue;
         }
-        at = op->ready_ns < op->start_ns ? find_before(&e, op->start_ns, op->lane, true, path) : OP_NONE;
+        at = op->ready_ns < op->start_ns ? find_before(&e, op->start_ns, op, true, path) : OP_NONE;
         if (at == OP_NONE)
-            at = find_before(&e, MIN(op->ready_ns, op->start_ns), op->lane, false, path);
+            at = find_before(&e, MIN(op->ready_ns, op->start_ns), op, false, path);
     }
     g_free(e.ops);
     g_free(e.last_of_gang);

@@ -8,8 +8,8 @@
 
 const struct figure *const figures[] = {&figure_timeline, &figure_breakdown, &figure_memory,
                                         &figure_sweep,    &figure_grid,      &figure_overlap,
-                                        &figure_buckets,  &figure_allreduce, &figure_dp,
-                                        &figure_ddp,      NULL};
+                                        &figure_buckets,  &figure_compare, &figure_allreduce,
+                                        &figure_dp,       &figure_ddp,     NULL};
 
 const struct figure *figure_find(const char *name)
 {

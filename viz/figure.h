@@ -19,6 +19,7 @@ struct figure_input {
     const struct digest *digest;
     const struct series *series;
     const char *name;             /* of the overlap that the trace is of, "backward"; may be NULL */
+    const char *file;             /* of the file that the trace is from; NULL: none */
     const struct variant *others; /* the same step with other overlaps, to compare with: the first one most */
     uint32_t n_others;
 };
@@ -61,7 +62,7 @@ struct figure {
 };
 
 extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep, figure_grid,
-    figure_overlap, figure_buckets;
+    figure_overlap, figure_buckets, figure_compare;
 extern const struct figure figure_allreduce, figure_dp, figure_ddp;
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);

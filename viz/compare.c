@@ -1,0 +1,313 @@
+/* Steps of the same work on one axis, aligned at their start: each rank's rows below each other, and what differs. */
+#include "viz/figure.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "viz/frame.h"
+#include "viz/lanes.h"
+#include "viz/rows.h"
+#include "viz/words.h"
+
+#define MIN_LANE  20.0
+#define MAX_LANE  56.0
+#define WORDS     34.0 /* height of what differs, in words */
+#define STRIP     26.0 /* below a row: how much later than the first its rank ends */
+#define BELOW     9.0  /* the first row, which has no strip */
+#define BETWEEN   3.0  /* a rank's lanes */
+#define APART     12.0 /* ranks */
+#define MAX_NAME  170.0
+#define LEAST     0.001 /* of the step: smaller differences are not said */
+#define MAX_STEPS 6
+
+struct side {
+    const struct trace *trace;
+    const struct analysis *analysis;
+    char *name;
+    struct step_rows rows;
+};
+
+struct scene {
+    struct frame frame;
+    struct side sides[MAX_STEPS]; /* the first is what the others are compared with */
+    uint32_t n, shown;            /* steps, ranks */
+    bool comm;
+    double lane, top;
+    struct axis axis;
+};
+
+enum part { PART_FORWARD, PART_BACKWARD, PART_EXPOSED, PART_OPTIMIZER, PART_REST, PARTS };
+
+struct difference {
+    const char *key;
+    int64_t ns; /* of the last over the first */
+};
+
+/* What the slowest rank spends its step on; sums to the step. */
+static void split(const struct analysis *a, int64_t ns[static PARTS])
+{
+    const struct partition *p = &a->partition[(size_t)a->median_step * a->n_ranks + a->slowest_rank];
+
+    ns[PART_FORWARD] = a->phase_ns[PHASE_FORWARD];
+    ns[PART_BACKWARD] = a->phase_ns[PHASE_BACKWARD];
+    ns[PART_EXPOSED] = p->exposed_comm_ns;
+    ns[PART_OPTIMIZER] = a->phase_ns[PHASE_OPTIMIZER];
+    ns[PART_REST] = a->median_ns;
+    for (unsigned i = 0; i < PART_REST; i++)
+        ns[PART_REST] -= ns[i];
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct difference *x = a, *y = b;
+
+    return (llabs(x->ns) < llabs(y->ns)) - (llabs(x->ns) > llabs(y->ns));
+}
+
+/* "exposed communication 12.3 ms shorter · backward 1.0 ms longer", the greatest first; g_free. */
+static char *differences(const struct scene *s, const struct language *l)
+{
+    static const char *const keys[PARTS] = {"phase.forward", "phase.backward", "legend.exposed", "phase.optimizer",
+                                            "breakdown.rest"};
+    const struct analysis *first = s->sides[0].analysis, *last = s->sides[s->n - 1].analysis;
+    int64_t before[PARTS], after[PARTS];
+    struct difference found[PARTS];
+    GString *text = g_string_new(NULL);
+
+    split(first, before);
+    split(last, after);
+    for (unsigned i = 0; i < PARTS; i++)
+        found[i] = (struct difference){keys[i], after[i] - before[i]};
+    qsort(found, PARTS, sizeof *found, by_size);
+    for (unsigned i = 0; i < PARTS && (double)llabs(found[i].ns) > LEAST * (double)first->median_ns; i++) {
+        char time[32];
+        g_autofree char *one = say(l, found[i].ns > 0 ? "compare.part-longer" : "compare.part-shorter", "part",
+                                   word(l, found[i].key), "time", format_duration(llabs(found[i].ns), time), NULL);
+        g_string_append_printf(text, "%s%s", text->len ? " · " : "", one);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static char *message(const struct scene *s, const struct language *l)
+{
+    const struct side *first = &s->sides[0], *last = &s->sides[s->n - 1];
+    const int64_t ns = last->analysis->median_ns - first->analysis->median_ns;
+    char time[32], percent[32];
+
+    words_percent(100 * fabs((double)ns) / (double)MAX(1, first->analysis->median_ns), percent);
+    return say(l, ns > 0 ? "compare.longer" : ns < 0 ? "compare.shorter" : "compare.equal", "last", last->name, "first",
+               first->name, "time", format_duration(llabs(ns), time), "percent", percent, NULL);
+}
+
+/* --- what stands where */
+
+static double rank_height(const struct scene *s)
+{
+    return s->n * ((s->comm ? 2 * s->lane : s->lane) + BETWEEN) + BELOW + (s->n - 1) * STRIP + APART;
+}
+
+/* As many ranks as have room, at most all. */
+static bool divide_height(struct scene *s)
+{
+    const uint32_t ranks = s->sides[0].trace->t.n_ranks, lanes = s->n * (s->comm ? 2 : 1);
+    const double all = s->frame.y1 - s->frame.y0 - s->frame.axis - WORDS;
+
+    for (s->shown = MIN(ranks, (uint32_t)MAX(0, all / MIN_LANE)); s->shown; s->shown--) {
+        const double room = (all - (s->shown < ranks ? FRAME_NOTE : 0)) / s->shown;
+        s->lane = 0;
+        s->lane = MIN(MAX_LANE, (room - rank_height(s)) / lanes);
+        if (s->lane >= MIN_LANE)
+            break;
+    }
+    s->top = s->frame.y0 + WORDS;
+    return s->shown;
+}
+
+/* The first ranks, and in place of the last the one that is slowest in the last step. */
+static void collect(struct scene *s)
+{
+    const uint32_t slowest = s->sides[s->n - 1].analysis->slowest_rank;
+    g_autofree uint32_t *ranks = g_new(uint32_t, s->shown);
+
+    for (uint32_t i = 0; i < s->shown; i++)
+        ranks[i] = i + 1 == s->shown && slowest >= s->shown ? slowest : i;
+    for (uint32_t i = 0; i < s->n; i++)
+        rows_collect(&s->sides[i].rows, s->sides[i].trace, s->sides[i].analysis->median_step, s->shown, ranks);
+}
+
+/* "+4.2 ms" */
+static const char *signed_text(int64_t ns, char text[static 40])
+{
+    char time[32];
+
+    g_snprintf(text, 40, "%s%s", ns < 0 ? "−" : "+", format_duration(llabs(ns), time));
+    return text;
+}
+
+static void place_columns(struct scene *s)
+{
+    const struct pen *p = &s->frame.pen;
+    double names = 0, beside = 0, ranks = 0;
+    int64_t most_ns = 1;
+
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct side *side = &s->sides[i];
+        names = MAX(names, pen_width(p, &p->strong, side->name));
+        most_ns = MAX(most_ns, side->rows.span_ns);
+        for (uint32_t r = 0; r < s->shown; r++) {
+            char text[40];
+            g_autofree char *rank = pen_rank(p, side->rows.rows[r].rank);
+            signed_text(side->rows.rows[r].end_ns - s->sides[0].rows.rows[r].end_ns, text);
+            beside = MAX(beside, pen_width(p, &p->strong, text));
+            ranks = MAX(ranks, pen_width(p, &p->strong, rank));
+        }
+    }
+    s->axis = (struct axis){0, most_ns, s->frame.x0 + ranks + names + 3 * FRAME_AIR, 0};
+    s->axis.x1 = MAX(s->axis.x0 + 20, s->frame.x1 - beside - FRAME_AIR);
+    for (uint32_t i = 0; i < s->n; i++)
+        rows_simplify(&s->sides[i].rows, axis_ns_per_unit(&s->axis));
+}
+
+/* --- paint */
+
+/* A bracket from where the first step's rank ends to where this one's does. */
+static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns, double y)
+{
+    const struct frame *f = &s->frame;
+    const struct pen *p = &f->pen;
+    const double x0 = axis_x(&s->axis, MIN(first_ns, ns)), x1 = axis_x(&s->axis, MAX(first_ns, ns));
+    const uint32_t ink = pen_color(p, ROLE_INK);
+    char text[40];
+
+    if (first_ns == ns)
+        return;
+    pen_line(p, x0, y, x1, y, ink, 2, false);
+    pen_line(p, x0, y - 5, x0, y + 5, ink, 2, false);
+    pen_line(p, x1, y - 5, x1, y + 5, ink, 2, false);
+    frame_text(f, x1 + FRAME_AIR, y, &p->strong, ALIGN_LEFT, ROLE_INK, signed_text(ns - first_ns, text));
+}
+
+static void paint_rank(const struct scene *s, uint32_t r, double y)
+{
+    const struct frame *f = &s->frame;
+    const struct pen *p = &f->pen;
+    const struct lane_style style = {s->lane, s->comm ? BETWEEN : 0, 1, s->comm, false, true};
+    const double high = (s->comm ? 2 * s->lane : s->lane) + BETWEEN;
+    g_autofree char *rank = pen_rank(p, s->sides[0].rows.rows[r].rank);
+
+    pen_group_rank(p, s->sides[0].rows.rows[r].rank);
+    frame_text(f, f->x0, y + s->lane / 2, &p->strong, ALIGN_LEFT, ROLE_INK, rank);
+    for (uint32_t i = 0; i < s->n; y += high + (i++ ? STRIP : BELOW)) {
+        const struct side *side = &s->sides[i];
+        const struct row *row = &side->rows.rows[r];
+        frame_text(f, s->axis.x0 - FRAME_AIR, y + s->lane / 2, &p->strong, ALIGN_RIGHT, i ? ROLE_INK : ROLE_MUTED, side->name);
+        lanes_paint(p, &s->axis, &side->trace->t, row, &style, y);
+        if (i)
+            paint_difference(s, s->sides[0].rows.rows[r].end_ns, row->end_ns, y + high + STRIP / 2 - 2);
+    }
+    pen_group_end(p);
+}
+
+static void paint(const struct scene *s)
+{
+    const struct frame *f = &s->frame;
+    const struct pen *p = &f->pen;
+    const struct unit unit = unit_of_time((double)s->axis.span_ns);
+    const struct scale scale = {0, (double)s->axis.span_ns / unit.size, s->axis.x0, s->axis.x1, false};
+    const uint32_t ranks = s->sides[0].trace->t.n_ranks;
+    const double end = s->top + s->shown * rank_height(s) + (s->shown < ranks ? FRAME_NOTE : 0);
+    g_autofree char *whole = differences(s, p->lang), *words = pen_ellipsize(p, &p->strong, whole, f->x1 - f->x0);
+
+    frame_text(f, f->x0, f->y0 + WORDS / 2 - 3, &p->strong, ALIGN_LEFT, ROLE_INK, words);
+    frame_axis(f, &scale, unit.name, s->top - 4, end);
+    for (uint32_t r = 0; r < s->shown; r++)
+        paint_rank(s, r, s->top + r * rank_height(s));
+    if (s->shown == ranks)
+        return;
+    g_autofree char *text = say(p->lang, "grid.hidden-ranks", "shown", count(s->shown), "n", count(ranks), NULL);
+    g_autofree char *note = pen_ellipsize(p, &p->small, text, s->axis.x0 - f->x0);
+    frame_text(f, f->x0, end - FRAME_NOTE / 2, &p->small, ALIGN_LEFT, ROLE_MUTED, note);
+}
+
+static void legend(struct scene *s)
+{
+    const struct side *last = &s->sides[s->n - 1];
+    struct legend_entry entries[LANES_LEGEND_MAX];
+    g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+    struct step_rows rows;
+
+    rows_collect(&rows, last->trace, last->analysis->median_step, 1, &last->analysis->slowest_rank);
+    const double ns_per_unit = (double)rows.span_ns / (s->frame.x1 - s->frame.x0);
+    rows_simplify(&rows, ns_per_unit);
+    frame_legend(&s->frame, lanes_legend(&s->frame.pen, &rows, &last->trace->t, ns_per_unit, false, texts, entries), entries);
+    rows_release(&rows);
+}
+
+/* --- the whole */
+
+static void add_side(struct scene *s, const struct pen *p, const char *name, const struct trace *trace,
+                     const struct analysis *analysis)
+{
+    g_autofree char *whole = words_overlap(p->lang, name);
+
+    s->sides[s->n++] = (struct side){trace, analysis, pen_ellipsize(p, &p->strong, whole, MAX_NAME), {0}};
+    s->comm |= rows_communicate(trace, analysis->median_step);
+}
+
+static bool takes_time(const struct trace *trace, const struct analysis *a)
+{
+    struct step_rows rows;
+    const bool takes = a->n_steps && rows_collect(&rows, trace, a->median_step, 0, NULL);
+
+    if (takes)
+        rows_release(&rows);
+    return takes;
+}
+
+static bool drawable(const struct figure_input *in, GError **error)
+{
+    const char *why = !in->trace || !in->analysis
+                          ? in->series ? "needs traces; a sweep has none" : "needs traces; a report has no spans"
+                      : !in->n_others ? "needs two traces at least, as in: parprof render A.json B.json --figure compare"
+                      : in->n_others >= MAX_STEPS ? "takes six traces at most"
+                                                  : NULL;
+
+    for (uint32_t i = 0; !why && i <= in->n_others; i++)
+        if (!takes_time(i ? in->others[i - 1].trace : in->trace, i ? in->others[i - 1].analysis : in->analysis))
+            why = "has nothing to compare: in one of the traces no op takes time";
+    if (why)
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure compare %s", why);
+    return !why;
+}
+
+static bool draw_compare(const struct figure_input *in, const struct pen *pen, GError **error)
+{
+    struct scene s = {.n = 0};
+
+    if (!drawable(in, error))
+        return false;
+    for (uint32_t i = 0; i < in->n_others; i++)
+        add_side(&s, pen, in->others[i].name, in->others[i].trace, in->others[i].analysis);
+    add_side(&s, pen, in->file ? in->file : in->name ? in->name : in->trace->t.mode, in->trace, in->analysis);
+    g_autofree char *what = message(&s, pen->lang), *title = frame_headline(pen, in->digest, what),
+                    *origin = words_origin(pen, in, in->analysis->median_step);
+    s.frame = frame_begin(pen, title, what, origin);
+    legend(&s);
+    const bool ok = divide_height(&s) || frame_no_room(pen, "compare", "a rank's lanes", error);
+    if (ok) {
+        collect(&s);
+        place_columns(&s);
+        paint(&s);
+    }
+    for (uint32_t i = 0; i < s.n; i++) {
+        rows_release(&s.sides[i].rows);
+        g_free(s.sides[i].name);
+    }
+    return ok;
+}
+
+const struct figure figure_compare = {
+    .name = "compare",
+    .summary = "steps of the same work on one axis, rank below rank, and what got longer or shorter",
+    .draw = draw_compare,
+};
