@@ -111,7 +111,7 @@ static void test_said(void)
     }
 }
 
-/* In units of a stage the even split is the best there is. */
+/* A stage costs a unit whatever is in it: there is nothing to balance by. */
 static void test_unit(void)
 {
     struct options o;
@@ -119,10 +119,7 @@ static void test_unit(void)
     open_job(SIM "--cost unit --ranks 4 --layers 8", &o, &job);
     g_autoptr(GString) out = g_string_new(NULL);
     balance_print(&job, "unit", out);
-    g_assert_cmpstr(
-        out->str, ==,
-        "split balanced by costs unit: 5+4+4+6 layers, the slowest stage 3.0 ms a micro-batch, even "
-        "3.0\n");
+    g_assert_cmpstr(out->str, ==, "");
     job_release(&job);
     options_release(&o);
 }

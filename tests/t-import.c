@@ -87,7 +87,9 @@ static void use(const struct trace *trace)
     report_json(&report, out);
     report_print(&report, out);
     g_string_free(out, TRUE);
-    struct figure_input in = {.trace = trace, .analysis = &a};
+    struct digest digest;
+    digest_make(&digest, &report);
+    struct figure_input in = {.trace = trace, .analysis = &a, .digest = &digest};
     struct figure_options options = {.width = 1280, .height = 720};
     for (unsigned i = 0; figures[i]; i++) {
         GBytes *bytes = figure_render(figures[i], &in, &options, &draw_list, &error);
@@ -95,6 +97,7 @@ static void use(const struct trace *trace)
         g_clear_pointer(&bytes, g_bytes_unref);
         g_clear_error(&error);
     }
+    digest_release(&digest);
     analysis_release(&a);
 }
 

@@ -164,7 +164,7 @@ static void text_polygon(struct draw *d, unsigned n, const double *xy, uint32_t 
         top = fmin(top, xy[2 * i + 1]);
         bottom = fmax(bottom, xy[2 * i + 1]);
     }
-    const bool rises = n == 3 && xy[5] < xy[1]; /* pen_rise */
+    const bool rises = n == 3 && xy[1] == xy[3] && xy[5] < xy[1]; /* pen_rise */
     const gunichar mark = d->ascii ? (rises ? '^' : 'v') : g_utf8_get_char(rises ? "▴" : "▾");
     if (right - left < 2 * DRAW_COLUMN)
         put(d, (int)floor((left + right) / 2 / DRAW_COLUMN), (int)floor((top + bottom) / 2 / DRAW_LINE), mark, FAINT,
