@@ -21,6 +21,15 @@ void measurement_free(struct measurement *s)
     g_free(s);
 }
 
+bool measurement_is_reference(const struct measurement *m)
+{
+    static const char *const bad[] = {"slower", "incomparable"};
+    for (unsigned i = 0; m->verdict && i < G_N_ELEMENTS(bad); i++)
+        if (!strcmp(m->verdict, bad[i]))
+            return false;
+    return !m->why_not;
+}
+
 /* A member of "samples": a list a step of a number a rank. */
 struct steps {
     GArray *most, *sum; /* doubles, a step each; NULL: not there */
@@ -90,8 +99,10 @@ static void read_samples(struct reader *r)
 static double most_bytes(struct json *j)
 {
     double most = -1;
-    for (json_array(j); json_element(j);)
-        most = MAX(most, (double)json_u64(j, UINT64_MAX));
+    for (json_array(j); json_element(j);) {
+        const double bytes = (double)json_u64(j, UINT64_MAX);
+        most = MAX(most, bytes);
+    }
     return most;
 }
 

@@ -31,6 +31,9 @@ struct measurement *measurement_of_report(const char *text, size_t n, const char
 /* Samples that cannot be compared, as they are of a later schema, which is taken over. */
 struct measurement *measurement_later(char *schema, const char *name);
 
+/* Whether others may be compared with it: it can be, and was not called slower or incomparable itself. */
+bool measurement_is_reference(const struct measurement *);
+
 /* A line of a history (doc/formats.md parprof.history/1), with its end. */
 void measurement_line(const struct measurement *, GString *out);
 /* Appends the runs of a history to `runs` (struct measurement).  Lines that are cut or otherwise unreadable, as a writer that

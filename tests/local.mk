@@ -74,6 +74,7 @@ UNIT_TESTS = \
 	%D%/t-traffic \
 	%D%/t-train \
 	%D%/t-train-modes \
+	%D%/t-verdict \
 	%D%/t-viz \
 	%D%/t-viz-figures
 SHELL_TESTS = \
@@ -131,7 +132,7 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
 	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
-	%D%/golden/stats-scipy.py %D%/golden/stats-scipy.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/operand.h %D%/pairs.h \
+	%D%/golden/stats-scipy.py %D%/golden/stats-scipy.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/noise.h %D%/operand.h %D%/pairs.h \
 	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
 	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp
 LDADD = $(CORE_LIBS)
@@ -159,7 +160,7 @@ bench: parprof $(module_PROGRAMS) $(BENCHES)
 		bash $(srcdir)/tests/bench/run
 
 # What takes minutes: every combination instead of every pair.
-LONG_TESTS = %D%/t-look %D%/t-train %D%/t-train-modes
+LONG_TESTS = %D%/t-look %D%/t-verdict %D%/t-train %D%/t-train-modes
 LONG_ENVIRONMENT = srcdir='$(abs_top_srcdir)' PARPROF='$(abs_top_builddir)/parprof'
 .PHONY: check-long
 check-long: $(LONG_TESTS) $(check_PROGRAMS)

@@ -98,6 +98,24 @@ static void test_bubble(void)
     trace_release(&trace);
 }
 
+/* The rank with most: measured where it was, else planned. */
+static void test_memory(void)
+{
+    static const uint64_t planned[] = {100, 20, 5, 300}, touched[] = {700, 650};
+    for (unsigned measured = 0; measured < 2; measured++) {
+        struct trace trace;
+        by_hand(&trace);
+        trace_memory(&trace, 2, op_label, g_memdup2(planned, sizeof planned));
+        if (measured)
+            trace.memory_measured = g_memdup2(touched, sizeof touched);
+        struct measurement *s = of_trace(&trace);
+        g_assert_cmpuint(s->n[METRIC_MEMORY], ==, 1);
+        g_assert_cmpfloat(s->x[METRIC_MEMORY][0], ==, measured ? 700 : 305);
+        measurement_free(s);
+        trace_release(&trace);
+    }
+}
+
 static char *why_not(void (*spoil)(struct trace *))
 {
     struct trace trace;
@@ -289,6 +307,7 @@ int main(int argc, char **argv)
     tap_init(&argc, &argv);
     g_test_add_func("/measurement/by-hand", test_by_hand);
     g_test_add_func("/measurement/bubble", test_bubble);
+    g_test_add_func("/measurement/memory", test_memory);
     g_test_add_func("/measurement/reasons", test_reasons);
     g_test_add_func("/measurement/future", test_future);
     g_test_add_func("/measurement/cut", test_cut);
