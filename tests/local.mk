@@ -35,6 +35,7 @@ UNIT_TESTS = \
 	%D%/t-files \
 	%D%/t-flow \
 	%D%/t-grid \
+	%D%/t-history \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
@@ -79,6 +80,7 @@ UNIT_TESTS = \
 	%D%/t-viz-figures
 SHELL_TESTS = \
 	%D%/cli.sh \
+	%D%/compare.sh \
 	%D%/cuda-comm.sh \
 	%D%/cuda-ddp.sh \
 	%D%/cuda-emulator.sh \
