@@ -300,6 +300,28 @@ static void test_step_lost(void)
     end(&f);
 }
 
+/* What drifts cannot be compared; a rise that is no more than runs of one side are apart says nothing. */
+static void test_moves(void)
+{
+    struct fixture f;
+    double x[G_N_ELEMENTS(even)];
+    equal_sides(&f);
+    for (unsigned i = 0; i < G_N_ELEMENTS(even); i++)
+        x[i] = even[i] + 0.012 * i;
+    set(f.runs[1][0], METRIC_STEP, x, G_N_ELEMENTS(even), STEP_NS);
+    because(&f, VERDICT_INCOMPARABLE, "NEW drifts: it moves by 12.");
+    end(&f);
+    begin(&f, 2, 2);
+    for (unsigned k = 0; k < 2; k++)
+        for (unsigned i = 0; i < 2; i++)
+            set(f.runs[k][i], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * (1 + 0.118 * k + 0.08 * i));
+    g_assert_cmpint(judge(&f), !=, VERDICT_SLOWER);
+    for (unsigned i = 0; i < 2; i++)
+        set(f.runs[i][1], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * (1.005 + 0.118 * i));
+    g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
+    end(&f);
+}
+
 /* Six runs a side are six numbers, their medians; with five the steps count. */
 static void test_units(void)
 {
@@ -383,6 +405,24 @@ static void test_outputs(void)
     end(&f);
 }
 
+/* As a whole incomparable: one case, with the reason. */
+static void test_outputs_of_nothing(void)
+{
+    struct fixture f;
+    g_autoptr(GString) xml = g_string_new(NULL), md = g_string_new(NULL);
+    equal_sides(&f);
+    f.runs[1][0]->why_not = g_strdup(HOSTILE);
+    judge(&f);
+    const struct compared_sides sides = {f.side[0], f.side[1], false};
+    comparison_junit(&f.c, &sides, xml);
+    comparison_markdown(&f.c, &sides, MARKDOWN_ROOM, md);
+    well_formed(xml->str);
+    g_assert_cmpuint(count(xml->str, "<skipped "), ==, 1);
+    g_assert_nonnull(strstr(xml->str, "&lt;script&gt;"));
+    g_assert_null(strstr(md->str, "<script"));
+    end(&f);
+}
+
 static void test_room(void)
 {
     struct fixture f;
@@ -415,8 +455,10 @@ int main(int argc, char **argv)
     g_test_add_func("/verdict/parts", test_parts);
     g_test_add_func("/verdict/exact", test_exact);
     g_test_add_func("/verdict/step-lost", test_step_lost);
+    g_test_add_func("/verdict/moves", test_moves);
     g_test_add_func("/verdict/units", test_units);
     g_test_add_func("/verdict/outputs", test_outputs);
+    g_test_add_func("/verdict/outputs-of-nothing", test_outputs_of_nothing);
     g_test_add_func("/verdict/room", test_room);
     return g_test_run();
 }
