@@ -6,7 +6,9 @@
 
 enum exit_status {
     EXIT_DONE = 0,
-    EXIT_USAGE = 2,       /* bad usage or input */
+    EXIT_SLOWER = 1,       /* a comparison found a regression */
+    EXIT_USAGE = 2,        /* bad usage or input */
+    EXIT_INCOMPARABLE = 3, /* ... or that nothing can be said */
     EXIT_UNAVAILABLE = 4, /* backend not available here */
     EXIT_FAILED = 5,      /* the run failed */
     EXIT_INTERRUPTED = 130
@@ -22,10 +24,12 @@ struct command {
     bool (*run)(const struct options *, int *status, GError **);
     const char *operands; /* "[PLAN.json]"; NULL: none */
     unsigned least, most; /* how many */
+    bool sides;           /* a "--" parts them in two, and options may follow it */
 };
 /* commands.c */
 extern const struct command command_run, command_plan, command_sweep, command_render, command_list, command_doctor,
-    command_help;
+    command_compare,
+    command_history, command_help;
 extern const struct command *const commands[];         /* ends with NULL; the first is the default */
 const struct command *command_find(const char *name); /* NULL: there is none */
 

@@ -2,8 +2,9 @@
 
 #include "cli/cli.h"
 
-const struct command *const commands[] = {&command_run,  &command_plan,   &command_sweep, &command_render,
-                                          &command_list, &command_doctor, &command_help,  NULL};
+const struct command *const commands[] = {
+    &command_run,    &command_plan,    &command_sweep,   &command_render, &command_list,
+    &command_doctor, &command_compare, &command_history, &command_help,   NULL};
 
 const struct command *command_find(const char *name)
 {

@@ -16,7 +16,9 @@ static const struct {
     int status;
     const char *text;
 } statuses[] = {{EXIT_DONE, "done"},
+                {EXIT_SLOWER, "compare: slower"},
                 {EXIT_USAGE, "bad usage or input, or a file that could not be written"},
+                {EXIT_INCOMPARABLE, "compare: incomparable, or ambiguous with --inconclusive fail"},
                 {EXIT_UNAVAILABLE, "backend not available here"},
                 {EXIT_FAILED, "the run failed"},
                 {EXIT_INTERRUPTED, "interrupted"}};

@@ -106,7 +106,7 @@ static const char *text_of(const struct options *o, enum option_id id, guint i)
 
 static bool spares(const struct options *o, const char *input, GError **error)
 {
-    static const enum option_id outputs[] = {OPTION_OUTPUT, OPTION_TRACE, OPTION_REPORT};
+    static const enum option_id outputs[] = {OPTION_OUTPUT, OPTION_TRACE, OPTION_REPORT, OPTION_JSON, OPTION_JUNIT};
     for (unsigned k = 0; k < G_N_ELEMENTS(outputs); k++)
         for (guint i = 0; text_of(o, outputs[k], i); i++)
             if (strcmp(input, "-") && output_same(text_of(o, outputs[k], i), input)) {

@@ -7,6 +7,9 @@
 
 G_DEFINE_QUARK(parprof_option, option_error)
 
+/* Stands for a "--" that GOption would take away. */
+#define BETWEEN "\1--"
+
 #define TEXT   TAKES_TEXT
 #define TUPLE  TAKES_TUPLE
 #define NUMBER TAKES_NUMBER
@@ -205,13 +208,17 @@ static bool flags_bare(char **args, GError **error)
 }
 
 /* GOption leaves the "--" that stands before what is no option. */
-static void drop_separator(char **operands)
+static unsigned drop_separator(char **operands, const char *separator)
 {
-    while (*operands && strcmp(*operands, "--"))
-        operands++;
+    unsigned before = 0;
+    for (; *operands && strcmp(*operands, separator); operands++)
+        before++;
+    if (!*operands)
+        return 0;
     g_free(*operands);
     for (; *operands; operands++)
         operands[0] = operands[1];
+    return before;
 }
 
 bool options_parse(struct options *o, int argc, char **argv, GError **error)
@@ -226,6 +233,12 @@ bool options_parse(struct options *o, int argc, char **argv, GError **error)
             args[n++] = g_strdup(argv[i]);
     if (!flags_bare(args, error))
         return false;
+    const bool sides = command_find(o->command)->sides;
+    for (char **arg = args; sides && *arg; arg++)
+        if (!strcmp(*arg, "--")) {
+            g_free(*arg);
+            *arg = g_strdup(BETWEEN);
+        }
     g_autoptr(GOptionContext) context = context_new(o);
     GError *bad = NULL;
     if (!g_option_context_parse_strv(context, &args, &bad)) {
@@ -238,7 +251,7 @@ bool options_parse(struct options *o, int argc, char **argv, GError **error)
         return false;
     }
     o->operands = args[0] ? g_strdupv(args + 1) : g_new0(char *, 1);
-    drop_separator(o->operands);
+    o->n_before = drop_separator(o->operands, sides ? BETWEEN : "--");
     return o->help || o->version || operands_ok(o, error);
 }
 

@@ -58,6 +58,7 @@ struct options {
     bool offered[N_OPTIONS]; /* by a preset: where it means nothing for the backend it does not count */
     GPtrArray *texts[N_OPTIONS]; /* command sweep: each time as given, not parsed; NULL: not given */
     char **operands;             /* what is no option: files; ends with NULL */
+    unsigned n_before;           /* how many of them stand before a "--"; 0: none, or there is no "--" */
     GStringChunk *strings;
     gboolean help, version;
 };

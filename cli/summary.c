@@ -1,6 +1,8 @@
 #include "cli/summary.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/balance.h"
@@ -58,6 +60,46 @@ static void add_training(GPtrArray *rows, const struct job *job, const struct op
     number_row(rows, "seed", option_number(o, OPTION_SEED, 1));
 }
 
+/* What may differ between runs that are compared, and tells them apart. */
+static void add_circumstances(GPtrArray *rows)
+{
+    static const char *const commits[] = {"GITHUB_SHA", "CI_COMMIT_SHA"};
+    double load;
+    for (unsigned i = 0; i < G_N_ELEMENTS(commits); i++)
+        if (g_getenv(commits[i]) && *g_getenv(commits[i])) {
+            row(rows, "commit", "%s", g_getenv(commits[i]));
+            break;
+        }
+    /* A name says whose machine it is; a checksum only whether it is the same. */
+    g_autofree char *host = g_compute_checksum_for_string(G_CHECKSUM_SHA256, g_get_host_name(), -1);
+    row(rows, "host", "%.12s", host);
+    if (getloadavg(&load, 1) == 1)
+        number_row(rows, "load", round(100 * load) / 100);
+}
+
+/* Sizes laid over the model's, and which file that is where it is no built-in one. */
+static void add_model(GPtrArray *rows, const struct job *job, const struct options *o)
+{
+    const struct model_override *over = &job->model->override;
+    const struct {
+        const char *key;
+        uint32_t size;
+    } sizes[] = {{"layers", over->layers},
+                 {"d_model", over->d},
+                 {"heads", over->heads},
+                 {"ff", over->ff},
+                 {"vocab", over->vocab}};
+    row(rows, "seq_len", "%" PRIu32, job->model->dims.seq);
+    row(rows, "dtype", "%s", dtype_name(job->model->dtype));
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++)
+        if (sizes[i].size)
+            row(rows, sizes[i].key, "%" PRIu32, sizes[i].size);
+    if (strpbrk(option_text(o, OPTION_MODEL, ""), "/.")) {
+        g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, job->model->ini, -1);
+        row(rows, "model_sha256", "%s", sum);
+    }
+}
+
 void summary_init(struct summary *s, const struct job *job, const struct options *o)
 {
     const struct shape *shape = &job->shape;
@@ -69,10 +111,8 @@ void summary_init(struct summary *s, const struct job *job, const struct options
         row(s->option_rows, "plan", "%s", name);
         row(s->option_rows, "plan_sha256", "%s", job->checksum);
     }
-    if (job->model) {
-        row(s->option_rows, "seq_len", "%" PRIu32, job->model->dims.seq);
-        row(s->option_rows, "dtype", "%s", dtype_name(job->model->dtype));
-    }
+    if (job->model)
+        add_model(s->option_rows, job, o);
     if (job->mode == &mode_pipeline && !job->given) {
         row(s->option_rows, "schedule", "%s", shape->schedule ? shape->schedule->name : "file");
         row(s->option_rows, "chunks", "%" PRIu32, shape->chunks);
@@ -101,6 +141,7 @@ void summary_init(struct summary *s, const struct job *job, const struct options
         row(s->environment_rows, "cores", "%u", g_get_num_processors());
         if (name)
             row(s->environment_rows, "processor", "%s", name);
+        add_circumstances(s->environment_rows);
     }
     g_ptr_array_add(s->option_rows, NULL);
     g_ptr_array_add(s->environment_rows, NULL);

@@ -1,10 +1,12 @@
 #include "exec/walk.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "exec/state.h"
 #include "profile/clock.h"
+#include "profile/facts.h"
 #include "profile/trace.h"
 
 #define WARMUP_MAX   1000
@@ -265,6 +267,8 @@ static bool walk_all(struct walk *w, GError **error)
     if (w->run.warmup && !cancelled(&w->run) &&
         !(w->ops->sync(w->backend, error) && w->ops->reset(w->backend, error)))
         return false;
+    g_autofree char *warmup = g_strdup_printf("%" PRIu32, w->run.warmup);
+    trace_fact_text(w->trace, FACT_WARMUP, warmup);
     const uint32_t first = run_first_measured(&w->run);
     if (w->run.begun && !cancelled(&w->run))
         w->run.begun(w->run.user);

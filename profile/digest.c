@@ -129,19 +129,10 @@ struct reader {
     GArray *measured;
 };
 
-static void read_pairs(struct json *j, char ***pairs)
+static void replace_pairs(struct json *j, char ***pairs)
 {
-    GPtrArray *all = g_ptr_array_new();
-    json_object(j);
-    for (const char *key; (key = json_key(j));) {
-        char *value = NULL;
-        g_ptr_array_add(all, g_strdup(key));
-        read_text(j, &value);
-        g_ptr_array_add(all, value ? value : g_strdup(""));
-    }
-    g_ptr_array_add(all, NULL);
     g_strfreev(*pairs);
-    *pairs = (char **)g_ptr_array_free(all, FALSE);
+    *pairs = read_pairs(j);
 }
 
 static int64_t time_of(struct json *j)
@@ -324,11 +315,11 @@ static void read_members(struct reader *r)
         else if (!strcmp(key, "cancelled"))
             d->cancelled = json_bool(j);
         else if (!strcmp(key, "labels"))
-            read_pairs(j, &d->labels);
+            replace_pairs(j, &d->labels);
         else if (!strcmp(key, "options"))
-            read_pairs(j, &d->options);
+            replace_pairs(j, &d->options);
         else if (!strcmp(key, "environment"))
-            read_pairs(j, &d->environment);
+            replace_pairs(j, &d->environment);
         else if (!strcmp(key, "variants"))
             read_variants(r);
         else if (!strcmp(key, "buckets"))

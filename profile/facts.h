@@ -6,6 +6,16 @@
 /* A label: "from events, because WHY", where CUPTI gave no times.  Absent: they are the engine's own. */
 #define LABEL_TIMES "times"
 
+/* Labels of what went wrong: clocks that heat or a power brake held down, records of CUPTI that are missing or odd. */
+#define LABEL_CLOCKS  "clocks"
+#define LABEL_RECORDS "records"
+
+/* A label: "2 ranks share 1 GPU". */
+#define LABEL_RANKS "ranks"
+
+/* A fact: how many steps came before the measured ones. */
+#define FACT_WARMUP "warm-up steps"
+
 /* Facts: what CUPTI recorded and what it did not (struct collect_counts). */
 #define FACT_DROPPED      "records dropped"
 #define FACT_ZERO         "records without times"

@@ -1,5 +1,6 @@
 #include "profile/read.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool read_schema(struct json *j, const char *wanted)
@@ -11,6 +12,20 @@ bool read_schema(struct json *j, const char *wanted)
     return same;
 }
 
+char *read_later_schema(const char *text, size_t n, const char *prefix)
+{
+    struct json *j = json_open(text, n, "");
+    char *schema = NULL;
+    json_object(j);
+    for (const char *key; !schema && (key = json_key(j));)
+        if (!strcmp(key, "schema"))
+            read_text(j, &schema);
+    if (schema && !(g_str_has_prefix(schema, prefix) && atoi(schema + strlen(prefix)) > 1))
+        g_clear_pointer(&schema, g_free);
+    json_close(j, NULL);
+    return schema;
+}
+
 void read_text(struct json *j, char **text)
 {
     g_clear_pointer(text, g_free);
@@ -18,6 +33,20 @@ void read_text(struct json *j, char **text)
         json_skip(j);
     else
         *text = g_strdup(json_text(j));
+}
+
+char **read_pairs(struct json *j)
+{
+    GPtrArray *all = g_ptr_array_new();
+    json_object(j);
+    for (const char *key; (key = json_key(j));) {
+        char *value = NULL;
+        g_ptr_array_add(all, g_strdup(key));
+        read_text(j, &value);
+        g_ptr_array_add(all, value ? value : g_strdup(""));
+    }
+    g_ptr_array_add(all, NULL);
+    return (char **)g_ptr_array_free(all, FALSE);
 }
 
 void read_bytes(struct json *j, GArray **list)

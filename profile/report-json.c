@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "profile/fingerprint.h"
 #include "profile/import.h"
 #include "profile/memory.h"
 #include "profile/report-device.h"
@@ -65,7 +66,23 @@ static void sample(GString *out, const struct analysis *a, const char *before, c
     g_string_append(out, "]");
 }
 
-static void samples(const struct analysis *a, GString *out)
+static void bubbles(const struct trace *trace, GString *out)
+{
+    g_autofree int64_t *idle_ns = pipeline_bubbles(trace);
+    if (!idle_ns)
+        return;
+    g_string_append(out, ",\n  \"bubble_ns\": [");
+    for (uint32_t step = 0; step < trace->n_steps; step++) {
+        g_string_append(out, step ? ", [" : "[");
+        for (uint32_t rank = 0; rank < trace->t.n_ranks; rank++)
+            g_string_append_printf(out, "%s%" PRId64, rank ? ", " : "",
+                                   idle_ns[(gsize)step * trace->t.n_ranks + rank]);
+        g_string_append(out, "]");
+    }
+    g_string_append(out, "]");
+}
+
+static void samples(const struct trace *trace, const struct analysis *a, GString *out)
 {
     member(out, "samples");
     sample(out, a, "{", "step_ns", offsetof(struct partition, window_ns));
@@ -74,6 +91,8 @@ static void samples(const struct analysis *a, GString *out)
     sample(out, a, ",", "exposed_comm_ns", offsetof(struct partition, exposed_comm_ns));
     sample(out, a, ",", "exposed_copy_ns", offsetof(struct partition, exposed_copy_ns));
     sample(out, a, ",", "idle_ns", offsetof(struct partition, idle_ns));
+    if (a->pipeline)
+        bubbles(trace, out);
     g_string_append(out, "}");
 }
 
@@ -320,6 +339,18 @@ static void variants(const struct report *r, GString *out)
     g_string_append(out, "]");
 }
 
+static void fingerprint(const struct report *r, GString *out)
+{
+    struct digest digest;
+    struct fingerprint f;
+    digest_make(&digest, r);
+    fingerprint_make(&f, &digest);
+    member(out, "fingerprint");
+    fingerprint_json(&f, out);
+    fingerprint_release(&f);
+    digest_release(&digest);
+}
+
 static void header(const struct report *r, GString *out)
 {
     const struct trace *trace = r->trace;
@@ -346,6 +377,7 @@ static void header(const struct report *r, GString *out)
     g_auto(GStrv) environment = report_environment(r);
     string_pairs(out, "environment", (const char *const *)environment);
     labels(trace, out);
+    fingerprint(r, out);
 }
 
 void report_json(const struct report *r, GString *out)
@@ -353,7 +385,7 @@ void report_json(const struct report *r, GString *out)
     const struct analysis *a = r->analysis;
     header(r, out);
     if (a) {
-        samples(a, out);
+        samples(r->trace, a, out);
         step(a, out);
         member(out, "partition_ns");
         partition(a, out);

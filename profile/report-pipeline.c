@@ -233,3 +233,26 @@ void pipeline_json(const struct trace *trace, const struct pipeline_times *p, GS
     json_stages(out, &trace->t, p);
     g_string_append(out, "}");
 }
+
+int64_t *pipeline_bubbles(const struct trace *trace)
+{
+    const uint32_t n_ranks = trace->t.n_ranks;
+    int64_t *idle_ns = g_new0(int64_t, (gsize)trace->n_steps * n_ranks);
+    struct trace step = *trace; /* its ops alone: they are ordered by step */
+    for (size_t end, begin = 0; begin < trace->n_ops; begin = end) {
+        const uint32_t number = trace->ops[begin].tag.step;
+        for (end = begin; end < trace->n_ops && trace->ops[end].tag.step == number;)
+            end++;
+        step.ops = &trace->ops[begin];
+        step.n_ops = end - begin;
+        struct pipeline_times *p = pipeline_times_new(&step, number);
+        for (uint32_t rank = 0; p && rank < n_ranks; rank++)
+            idle_ns[(gsize)number * n_ranks + rank] = p->ranks[rank].idle_ns;
+        if (!p)
+            g_clear_pointer(&idle_ns, g_free);
+        pipeline_times_free(p);
+        if (!idle_ns)
+            break;
+    }
+    return idle_ns;
+}

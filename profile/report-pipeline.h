@@ -11,4 +11,8 @@ void report_pipeline(const struct report *, GString *out);
 /* The report's member "pipeline", a comma before it. */
 void pipeline_json(const struct trace *, const struct pipeline_times *, GString *out);
 
+/* Of each step and rank, [step * ranks + rank], what the rank idles between the first start and the last end of actions:
+ * idle_ns of struct pipeline_rank.  NULL where there is no pipeline.  g_free */
+int64_t *pipeline_bubbles(const struct trace *);
+
 #endif

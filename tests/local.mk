@@ -37,6 +37,7 @@ UNIT_TESTS = \
 	%D%/t-flow \
 	%D%/t-grid \
 	%D%/t-hops \
+	%D%/t-history \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-kernels \
@@ -45,6 +46,7 @@ UNIT_TESTS = \
 	%D%/t-layers \
 	%D%/t-look \
 	%D%/t-lower \
+	%D%/t-measurement \
 	%D%/t-memory \
 	%D%/t-model \
 	%D%/t-nccl \
@@ -68,6 +70,7 @@ UNIT_TESTS = \
 	%D%/t-sim-ddp \
 	%D%/t-split \
 	%D%/t-stages \
+	%D%/t-stats \
 	%D%/t-sweep \
 	%D%/t-epochs \
 	%D%/t-text \
@@ -75,10 +78,12 @@ UNIT_TESTS = \
 	%D%/t-traffic \
 	%D%/t-train \
 	%D%/t-train-modes \
+	%D%/t-verdict \
 	%D%/t-viz \
 	%D%/t-viz-figures
 SHELL_TESTS = \
 	%D%/cli.sh \
+	%D%/compare.sh \
 	%D%/cuda-comm.sh \
 	%D%/cuda-ddp.sh \
 	%D%/cuda-emulator.sh \
@@ -134,7 +139,7 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
 	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
-	%D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/operand.h %D%/pairs.h \
+	%D%/golden/stats-scipy.py %D%/golden/stats-scipy.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/noise.h %D%/operand.h %D%/pairs.h \
 	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
 	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp %D%/work-trace.h
 LDADD = $(CORE_LIBS)
@@ -163,7 +168,7 @@ bench: parprof $(module_PROGRAMS) $(BENCHES)
 		bash $(srcdir)/tests/bench/run
 
 # What takes minutes: every combination instead of every pair.
-LONG_TESTS = %D%/t-look %D%/t-train %D%/t-train-modes
+LONG_TESTS = %D%/t-look %D%/t-verdict %D%/t-train %D%/t-train-modes
 LONG_ENVIRONMENT = srcdir='$(abs_top_srcdir)' PARPROF='$(abs_top_builddir)/parprof'
 .PHONY: check-long
 check-long: $(LONG_TESTS) $(check_PROGRAMS)

@@ -8,6 +8,7 @@
 #include "exec/cuda/module.h"
 #include "exec/cuda/nvml.h"
 #include "profile/collect.h"
+#include "profile/facts.h"
 
 extern char **environ;
 
@@ -65,7 +66,7 @@ static void label_ranks(const struct plan *plan, const uint32_t *ranks, uint32_t
         return;
     g_autofree char *text =
         g_strdup_printf("%u ranks share %u GPU%s", plan->t.n_ranks, used, used == 1 ? "" : "s");
-    trace_label_text(trace, "ranks", text);
+    trace_label_text(trace, LABEL_RANKS, text);
 }
 
 enum way { WAY_NONE, WAY_OWN, WAY_NCCL };
@@ -367,5 +368,5 @@ void cuda_conclude(const struct run *run, struct trace *trace)
     }
     nvml_close(&n);
     if (alarm->len)
-        trace_label_text(trace, "clocks", alarm->str);
+        trace_label_text(trace, LABEL_CLOCKS, alarm->str);
 }

@@ -1,4 +1,5 @@
 #include "exec/cuda/times.h"
+#include "profile/facts.h"
 
 static const uint8_t span_classes[LANE_CLASSES] = {SPAN_COMPUTE, SPAN_COMM, SPAN_COPY, SPAN_HOST};
 
@@ -208,7 +209,7 @@ static void label(struct cuda *c, struct trace *trace)
         trace_fact_text(trace, "records unlike launches", c->times->odd);
     }
     if (text->len)
-        trace_label_text(trace, "records", text->str);
+        trace_label_text(trace, LABEL_RECORDS, text->str);
     g_string_free(text, TRUE);
 }
 

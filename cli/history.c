@@ -1,0 +1,76 @@
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/history-file.h"
+#include "cli/sides.h"
+#include "profile/compare-out.h"
+#include "profile/stats.h"
+#include "profile/table.h"
+
+static void add_row(struct table *table, const struct measurement *m)
+{
+    const uint32_t n = m->n[METRIC_STEP];
+    table_cell(table, printable(m->time ? m->time : "-"));
+    table_cell(table, printable(m->name));
+    table_cell(table, printable(digest_label(m->fingerprint.must, "mode")));
+    table_cell(table, printable(digest_label(m->fingerprint.must, "model")));
+    table_cell(table, printable(digest_label(m->fingerprint.must, "ranks")));
+    table_cell(table, g_strdup_printf("%u", n));
+    table_cell(table, n ? compared_number(METRIC_STEP, stats_median(m->x[METRIC_STEP], n)) : g_strdup("-"));
+    table_cell(table, printable(m->verdict ? m->verdict : "-"));
+    table_end_row(table, NULL);
+}
+
+static void list_runs(const GPtrArray *runs, guint last)
+{
+    struct table table;
+    g_autoptr(GString) out = g_string_new(NULL);
+    table_init(&table, "<time", "<line", "<mode", "<model", ">ranks", ">steps", ">step ms", "<verdict", NULL);
+    table_end_row(&table, NULL);
+    for (guint i = runs->len > last ? runs->len - last : 0; i < runs->len; i++)
+        add_row(&table, runs->pdata[i]);
+    table_print(&table, out);
+    table_release(&table);
+    fputs(out->str, stdout);
+}
+
+static bool add_runs(const char *history, const char *path, GError **error)
+{
+    bool is_history;
+    uint32_t passed_over = 0;
+    g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)measurement_free);
+    if (!sides_add(runs, path, &is_history, &passed_over, error))
+        return false;
+    for (guint i = 0; i < runs->len; i++)
+        if (!history_append(history, runs->pdata[i], NULL, error))
+            return false;
+    return true;
+}
+
+static bool history_command(const struct options *o, int *status, GError **error)
+{
+    const char *path = o->operands[0], *add = option_text(o, OPTION_ADD, NULL);
+    uint32_t left, gone, passed_over = 0;
+    bool is_history;
+    (void)status;
+    if (add && !add_runs(path, add, error))
+        return false;
+    if (o->given[OPTION_KEEP]) {
+        if (!history_prune(path, (uint32_t)option_number(o, OPTION_KEEP, 0), &left, &gone, error))
+            return false;
+        printf("%s: %u runs kept, %u lines gone\n", path, left, gone);
+    }
+    if (add || o->given[OPTION_KEEP])
+        return true;
+    g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)measurement_free);
+    if (!sides_add(runs, path, &is_history, &passed_over, error))
+        return false;
+    list_runs(runs, (guint)option_number(o, OPTION_LAST, runs->len));
+    if (passed_over)
+        fprintf(stderr, "parprof: passed over %u lines that are cut or unreadable; --keep takes them away\n",
+                passed_over);
+    return true;
+}
+
+const struct command command_history = {
+    "history", "list the runs of a history, add to it, prune it", history_command, "FILE", 1, 1};

@@ -1,0 +1,143 @@
+#!/bin/sh
+# Comparing from the command line: statuses, what is said, files out, histories.
+. "${srcdir:-.}/tests/tap.sh"
+
+# report FILE FACTOR [STEPS] [RANKS] [MEMBERS]: a report made by hand, of steps around 100 ms times FACTOR
+report() {
+    awk -v factor="$2" -v steps="${3:-12}" -v ranks="${4:-2}" -v members="${5:-}" 'BEGIN {
+        printf "{\"schema\": \"parprof.report/1\", \"mode\": \"ddp\", \"backend\": \"cpu\", \"simulated\": false, "
+        printf "\"ranks\": %d, \"model\": \"mini\", \"options\": {\"batch\": \"8\"}, %s\"samples\": {\"step_ns\": [", ranks, members
+        for (i = 0; i < steps; i++) {
+            x = 1e8 * factor * (1 + ((i * 7) % 5 - 2) / 200)
+            printf "%s[%d, %d]", i ? ", " : "", x, x - 1000000
+        }
+        print "]}}"
+    }' >"$1"
+}
+says() { grep -q -- "$1" "$dir/out"; }
+report base.json 1
+report same.json 1.004
+report slow.json 1.12
+report fast.json 0.88
+
+run compare base.json same.json
+[ "$status" = 0 ] && says '^SAME$' && says 'armed: 1 metric, n = 12, detects ≥ [0-9.]* %'
+result $? "the same code is the same, and it is said what could be seen"
+run compare base.json slow.json
+[ "$status" = 1 ] && says '^step, ms .*+12.0 %.*SLOWER' && says '^SLOWER$'
+result $? "slower ends with 1"
+run compare base.json fast.json
+[ "$status" = 0 ] && says '^FASTER$'
+result $? "faster ends with 0"
+run compare base.json slow.json --threshold 15
+[ "$status" = 0 ] && run compare base.json slow.json --threshold step=3,idle=20 && [ "$status" = 1 ]
+result $? "thresholds are the caller's"
+run compare base.json slow.json --threshold overlap=3
+[ "$status" = 2 ] && grep -q 'takes PCT' "$dir/err"
+result $? "a threshold of what is not gated is refused"
+
+report six.json 1 6 && report five.json 1 5 && report four.json 1 12 4
+report hot.json 1 12 2 '"labels": {"clocks": "GPU 0: thermal slowdown"}, '
+report cap.json 1 12 2 '"environment": {"gpu 0 clocks limited by after": "power cap"}, '
+report holes.json 1 12 2 '"environment": {"records dropped": "3"}, '
+sed 's/report.1/report\/9/' base.json >future.json
+incomparable() { # incomparable FILE REASON
+    run compare base.json "$1"
+    [ "$status" = 3 ] && says 'INCOMPARABLE' && says "$2"
+    result $? "incomparable: $2"
+}
+incomparable five.json '5 samples, and 6'
+incomparable four.json 'ranks is 2 in base.json and 4 in four.json'
+incomparable hot.json 'thermal slowdown'
+incomparable holes.json 'dropped records'
+incomparable future.json 'parprof.report/9'
+run compare base.json six.json
+[ "$status" = 0 ] && run compare base.json cap.json && [ "$status" = 0 ]
+result $? "six steps are enough, and a power cap is no reason"
+
+: >empty.json
+head -c 300 base.json >cut.json
+echo '{"traceEvents": []}' >foreign.json
+mkdir nothing
+for file in missing.json empty.json cut.json foreign.json nothing; do
+    run compare base.json $file
+    [ "$status" = 2 ] && grep -q "$file" "$dir/err" && [ ! -s "$dir/out" ]
+    result $? "bad input: $file ends with 2"
+    run compare $file base.json
+    [ "$status" = 2 ]
+    result $? "bad input as BASE: $file ends with 2"
+done
+
+# 24 steps in two humps of unlike weight: neither a difference nor none.
+awk '{ gsub(/\[[0-9]+, [0-9]+\]/, "X"); n = 0; while (sub(/X/, "[" (n % 2 ? 108000000 : 100000000) "]")) n++; print }' base.json >humps.json
+run compare humps.json same.json
+[ "$status" = 0 ] && says '^AMBIGUOUS$' && grep -q warning "$dir/err" && run compare humps.json same.json --inconclusive fail && [ "$status" = 3 ]
+result $? "ambiguous ends with 0 and a warning, or with 3"
+
+mkdir old new
+for i in 1 2 3 4 5 6; do
+    report old/$i.json 1.00$i
+    report new/$i.json 1.10$i
+done
+echo '{"schema": "parprof.sweep/1"}' >old/sweep.json
+run compare old new
+[ "$status" = 1 ] && says 'n = 6 runs' && grep -q 'passed over 1 ' "$dir/err"
+result $? "folders: six runs a side are the samples, other files are passed over"
+run compare old/1.json old/2.json -- new/1.json new/2.json --json two.json
+[ "$status" = 1 ] && says 'n = 24' && grep -q '"base": \["old/1.json", "old/2.json"\]' two.json
+result $? "several files a side"
+run compare old/1.json old/2.json new/1.json
+[ "$status" = 2 ] && grep -q -- '--' "$dir/err"
+result $? "three files without -- are refused"
+
+run compare base.json slow.json --json c.json --junit c.xml --markdown c.md -q
+[ "$status" = 1 ] && [ ! -s "$dir/out" ] && grep -q '"verdict": "slower"' c.json && grep -q 'failures="1"' c.xml && grep -q 'SLOWER' c.md
+result $? "JSON, JUnit and Markdown"
+run compare base.json same.json --markdown c.md
+[ "$(grep -c '^### parprof compare' c.md)" = 2 ]
+result $? "Markdown is appended, as to a step summary"
+run compare base.json slow.json --json - && python3 -c 'import json, sys; json.load(sys.stdin)' <"$dir/out" 2>/dev/null || ! command -v python3 >/dev/null
+result $? "JSON on standard output stands alone"
+run compare base.json slow.json --json c.json --junit ./c.json
+[ "$status" = 2 ] && run compare base.json slow.json --json base.json && [ "$status" = 2 ]
+result $? "outputs overwrite neither each other nor what is read"
+GITHUB_ACTIONS=true "$PARPROF" compare base.json slow.json >"$dir/out"
+[ "$(grep -c '^::error ' "$dir/out")" = 1 ]
+result $? "an annotation for GitHub"
+
+run compare h.jsonl base.json
+[ "$status" = 2 ] && [ ! -e h.jsonl ]
+result $? "nothing to compare with fails, and leaves nothing"
+run compare h.jsonl base.json --on-missing seed
+[ "$status" = 0 ] && [ "$(wc -l <h.jsonl)" = 1 ]
+result $? "the first run begins a history"
+run compare h2.jsonl hot.json --on-missing seed
+[ "$status" = 3 ] && [ ! -e h2.jsonl ]
+result $? "what cannot be compared does not begin one"
+for i in 1 2 3; do run compare h.jsonl same.json --record || break; done
+run compare h.jsonl slow.json --record
+[ "$status" = 1 ] && run compare h.jsonl slow.json --record && [ "$status" = 1 ] && run compare h.jsonl same.json && [ "$status" = 0 ]
+result $? "what was slower is never what others are compared with"
+run history h.jsonl
+[ "$(grep -c 'h.jsonl:' "$dir/out")" -ge 6 ] && [ "$(grep -c ' slower$' "$dir/out")" = 2 ] && run history h.jsonl --last 1 && [ "$(grep -c 'h.jsonl:' "$dir/out")" = 1 ]
+result $? "history lists"
+run history h.jsonl --add four.json && run compare h.jsonl four.json
+[ "$status" = 0 ] && run compare h.jsonl five.json && [ "$status" = 3 ]
+result $? "of a history runs of the same work are taken"
+run history h.jsonl --keep 2
+[ "$status" = 0 ] && [ "$(wc -l <h.jsonl)" = 5 ] && run compare h.jsonl same.json && [ "$status" = 0 ]
+result $? "pruning keeps the last of each kind of work that others can be compared with"
+printf '{"schema": "parprof.history/1", "fing' >>h.jsonl
+run history h.jsonl --add base.json
+[ "$status" = 0 ] && run history h.jsonl && [ "$(grep -c 'h.jsonl:' "$dir/out")" = 6 ] && grep -q 'passed over 1' "$dir/err"
+result $? "a line that was cut harms no other"
+
+cp h.jsonl small.jsonl
+for i in 1 2 3 4 5 6 7 8; do
+    (ulimit -f 2 && "$PARPROF" compare small.jsonl base.json --record >"$dir/out" 2>"$dir/err")
+    status=$?
+    [ $status = 0 ] || break
+done
+[ "$status" = 2 ] && says '^SAME$' && grep -q 'cannot append' "$dir/err" && [ -z "$(tail -c 1 small.jsonl | tr -d '\n')" ]
+result $? "where the disk is full it is said, the verdict stands, and no half line is left"
+done_testing
