@@ -114,11 +114,12 @@ static bool by_weight(const struct shape *shape, uint32_t n_stages, uint32_t *fi
                       uint64_t (*of)(const struct shape *, uint32_t layer))
 {
     const struct units u = find_layers(shape->model);
-    g_autofree uint32_t *begin = u.first;
     g_autofree uint64_t *weight = g_new0(uint64_t, (gsize)u.n + 1);
     for (uint32_t i = 0; i < u.n; i++)
         weight[i] = of(shape, i);
-    return smallest_largest(weight, &u, n_stages, first);
+    const bool ok = smallest_largest(weight, &u, n_stages, first);
+    g_free(u.first);
+    return ok;
 }
 
 static uint64_t layer_bytes(const struct shape *shape, uint32_t layer)
