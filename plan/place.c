@@ -249,6 +249,8 @@ void plan_place(struct plan *plan)
     g_free(s.ends);
     g_free(s.first_op);
     g_free(s.last_op);
+    g_clear_pointer(&plan->clocks, g_free);
+    g_clear_pointer(&plan->clock_lane, g_free);
 }
 
 const char *value_class_name(unsigned cls)

@@ -138,7 +138,7 @@ struct plan {
     const char *ini;     /* the model as model_parse takes it, in t.strings; NULL: nobody said */
     struct model_override override;
     uint32_t *order;     /* sealed: a topological order of the ops, members of a gang adjacent */
-    /* placed, or sealed where that took it, else NULL: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of
+    /* sealed, where that took it, until it is placed; else NULL: clocks[op * clock_slots + k] is the place, from 1, on the k-th lane of
      * the op's rank up to which ops come before it by a path of ops of that rank; 0: none.  On its own lane it is its own
      * place.  clock_lane: by lane, its number among its rank's. */
     uint32_t *clocks, *clock_lane, clock_slots;

@@ -435,6 +435,7 @@ static void check_place(const struct shape *shape, const struct plan *sealed)
 {
     struct plan plan = *sealed;
     plan.place = plan.arena_bytes = NULL;
+    plan.clocks = plan.clock_lane = NULL;
     plan_place(&plan);
     g_autofree uint64_t *memory = g_new(uint64_t, (gsize)shape->ranks * VALUE_CLASSES);
     plan_memory(&plan, memory, NULL);
