@@ -86,18 +86,26 @@ static unsigned message_mode(unsigned kind)
     return kind == OP_SEND ? ACCESS_READ : kind == OP_RECV ? ACCESS_WRITE : ACCESS_UPDATE;
 }
 
-bool seal_plain(const struct plan *plan, uint32_t id)
+static bool is_pair(unsigned kind, unsigned other)
 {
-    const struct op *op = &plan->ops[id];
-    return count_accesses(op) == 1 && plan->accesses[op->first_access].mode == message_mode(op->tag.kind) &&
-           access_bytes(plan, op, 0) == op->tag.bytes;
+    return kind == OP_SEND ? is_receiver(other) : is_receiver(kind) && other == OP_SEND;
 }
 
-bool seal_pair(const struct plan *plan, uint32_t a, uint32_t b)
+void seal_meet(const struct plan *plan, uint32_t id, bool first, struct seal_meet *meet)
 {
-    const struct op_tag *x = &plan->ops[a].tag, *y = &plan->ops[b].tag;
-    return (x->kind == OP_SEND ? is_receiver(y->kind) : is_receiver(x->kind) && y->kind == OP_SEND) &&
-           seal_rank(plan, a) != seal_rank(plan, b) && x->bytes == y->bytes;
+    const struct op *op = &plan->ops[id];
+    const uint32_t rank = seal_rank(plan, id), kind = op->tag.kind;
+    const bool plain = count_accesses(op) == 1 &&
+                       plan->accesses[op->first_access].mode == message_mode(kind) &&
+                       access_bytes(plan, op, 0) == op->tag.bytes;
+    if (!plain)
+        meet->state = MEET_OTHERS;
+    else if (first)
+        *meet = (struct seal_meet){op->tag.bytes, rank, kind};
+    else
+        meet->state = is_pair(kind, meet->state) && rank != meet->rank && op->tag.bytes == meet->bytes
+                          ? MEET_CHECKED
+                          : MEET_OTHERS;
 }
 
 static bool check_pair(const struct check *s, const struct gang *gang, uint32_t i)

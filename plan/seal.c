@@ -127,14 +127,13 @@ static bool check_op(const struct seal *s, uint32_t id)
 static void join(struct seal *s, uint32_t id, uint32_t g)
 {
     struct plan *plan = s->plan;
-    uint32_t *meets = &s->links.meets[g];
-    const uint32_t n = ++plan->gangs[g].n, other = *meets;
+    struct seal_meet *meet = &s->links.meets[g];
+    const uint32_t n = ++plan->gangs[g].n;
     plan->n_gang_ops++;
-    *meets = MEETS_OTHERS;
-    if (n == 1 && seal_plain(plan, id))
-        *meets = id;
-    else if (n == 2 && other != MEETS_OTHERS && seal_plain(plan, id) && seal_pair(plan, other, id))
-        *meets = MEETS_CHECKED;
+    if (n <= 2)
+        seal_meet(plan, id, n == 1, meet);
+    else
+        meet->state = MEET_OTHERS;
 }
 
 static void link_op(struct seal *s, uint32_t id)
@@ -183,8 +182,8 @@ static void begin(struct seal *s)
     plan->n_gang_ops = 0;
     for (uint32_t g = 0; g < plan->n_gangs; g++)
         plan->gangs[g].n = 0;
-    s->links.nodes = huge_new(struct seal_node, (gsize)plan->n_ops + 1 + plan->n_gangs / 4 + 1);
-    s->links.meets = (uint32_t *)&s->links.nodes[plan->n_ops + 1];
+    s->links.nodes = huge_new(struct seal_node, (gsize)plan->n_ops + 1);
+    s->links.meets = huge_new(struct seal_meet, plan->n_gangs);
     s->links.nodes[plan->n_ops] = (struct seal_node){.first_dep = plan->n_deps};
     s->links.first = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
     s->last = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
@@ -206,6 +205,7 @@ bool plan_seal(struct plan *plan, GError **error)
     begin(&s);
     plan->sealed = check_lanes(&s) && check_values(&s) && check_ops(&s) && find_order(&s);
     g_free(s.links.nodes);
+    g_free(s.links.meets);
     g_free(s.links.first);
     g_free(s.last);
     return plan->sealed;

@@ -24,23 +24,29 @@ struct seal_node {
     uint32_t lane, first_dep, gang;
 };
 
+/* What is known of a gang: a kind, of its only member, whose bytes and rank these are; or one of those below.  The search's own
+ * from then on. */
+struct seal_meet {
+    uint64_t bytes;
+    uint32_t rank, state;
+};
+#define MEET_CHECKED (OP_NONE - 1)
+#define MEET_OTHERS  (OP_NONE - 2) /* to be checked when all have come */
+
 /* Made while ops are checked. */
 struct seal_links {
     struct seal_node *nodes;
-    uint32_t *first; /* per lane: its first op, or OP_NONE */
-    uint32_t *meets; /* per gang: one of those below, or its only member; the search's own from then on */
+    struct seal_meet *meets; /* per gang */
+    uint32_t *first;         /* per lane: its first op, or OP_NONE */
 };
-#define MEETS_CHECKED (OP_NONE - 1)
-#define MEETS_OTHERS  (OP_NONE - 2) /* to be checked when all have come */
 
 /* gang-check.c.  Invariant 3, of one gang whose members are listed in rank order; of all gangs, which lists them first:
  * false, with the error, at the first that is wrong or empty. */
 bool seal_gang(const struct plan *, const struct gang *, GError **);
 bool seal_gangs(struct plan *, GError **);
-/* Whether an op accesses one piece, of its bytes, as one does that is sent or received; whether two such ops alone are a gang
- * without fault. */
-bool seal_plain(const struct plan *, uint32_t op);
-bool seal_pair(const struct plan *, uint32_t a, uint32_t b);
+/* Of the first or second op of a gang that comes by: notes what it is, or whether the two are a pair without fault, a sender and
+ * a receiver of one piece of the same bytes.  Such gangs need no other check. */
+void seal_meet(const struct plan *, uint32_t op, bool first, struct seal_meet *);
 
 /* order.c.  Invariant 2, and 3 on the way: fills order, gang_ops and the gangs, for which there is room, and of which n is
  * known. */

@@ -215,16 +215,20 @@ static int64_t ready_ns(const struct plan *plan, uint32_t op, const int64_t *lan
 }
 
 /* The order goes through all ranks at once, which no cache foresees. */
-static inline void fetch(const struct plan *plan, uint32_t at)
+static inline void fetch(const struct plan *plan, uint32_t at, const int64_t *end_ns)
 {
-    enum { OPS_AHEAD = 24, DEPS_AHEAD = 12 };
-    if (at + OPS_AHEAD >= plan->n_ops)
+    enum { OPS = 36, DEPS = 24, ENDS = 12 };
+    if (at + OPS >= plan->n_ops)
         return;
-    const struct op *far = &plan->ops[plan->order[at + OPS_AHEAD]],
-                    *near = &plan->ops[plan->order[at + DEPS_AHEAD]];
-    __builtin_prefetch(far);
-    __builtin_prefetch(far + 1);
-    __builtin_prefetch(&plan->deps[near->first_dep]);
+    const struct op *op = &plan->ops[plan->order[at + OPS]];
+    __builtin_prefetch(op);
+    __builtin_prefetch(op + 1);
+    op = &plan->ops[plan->order[at + DEPS]];
+    __builtin_prefetch(&plan->deps[op->first_dep]);
+    __builtin_prefetch(&end_ns[plan->order[at + DEPS]], 1);
+    op = &plan->ops[plan->order[at + ENDS]];
+    if (op[1].first_dep > op->first_dep)
+        __builtin_prefetch(&end_ns[plan->deps[op->first_dep]]);
 }
 
 int64_t sweep_once(const struct plan *plan, const int64_t *cost_ns, int64_t *start_ns, int64_t *end_ns)
@@ -232,7 +236,7 @@ int64_t sweep_once(const struct plan *plan, const int64_t *cost_ns, int64_t *sta
     g_autofree int64_t *lane_ns = g_new0(int64_t, plan->t.n_lanes);
     int64_t makespan_ns = 0;
     for (uint32_t at = 0; at < plan->n_ops;) {
-        fetch(plan, at);
+        fetch(plan, at, end_ns);
         const uint32_t *members = &plan->order[at], gang = plan->ops[members[0]].tag.gang,
                        n = gang == OP_NONE ? 1 : plan->gangs[gang].n;
         int64_t all_ns = 0, takes_ns = 0;
