@@ -158,24 +158,31 @@ static void begin(struct walk *w)
     g_qsort_with_data(plan->order, (gint)w->n, sizeof *plan->order, by_first, w);
 }
 
-/* What follows on the lane of an op that is soon done: the order goes through all ranks at once, which no
- * cache foresees. */
+/* The order goes through all ranks at once, which no cache foresees. */
+static inline void fetch_node(const struct walk *w, uint32_t op)
+{
+    const struct seal_node *node = &w->nodes[op];
+    __builtin_prefetch(&w->plan->deps[node->first_dep]);
+    if (node->gang == OP_NONE)
+        return;
+    __builtin_prefetch(&w->links->meets[node->gang], 1);
+    __builtin_prefetch(&w->plan->gangs[node->gang], 1);
+}
+
+/* What follows when an op is done: what is next on its lane, and what waits for it. */
 static inline void fetch(const struct walk *w, uint32_t at)
 {
     enum { FAR = 32, NEAR = 16 };
     if (at + FAR >= w->n)
         return;
-    const uint32_t far = w->nodes[w->plan->order[at + FAR]].next,
-                   near = w->nodes[w->plan->order[at + NEAR]].next;
+    const uint32_t far = w->nodes[w->plan->order[at + FAR]].next, op = w->plan->order[at + NEAR];
     if (far != OP_NONE)
         __builtin_prefetch(&w->nodes[far]);
-    if (near == OP_NONE)
-        return;
-    __builtin_prefetch(&w->plan->deps[w->nodes[near].first_dep]);
-    if (w->nodes[near].gang != OP_NONE) {
-        __builtin_prefetch(&w->links->meets[w->nodes[near].gang], 1);
-        __builtin_prefetch(&w->plan->gangs[w->nodes[near].gang], 1);
-    }
+    if (w->nodes[op].next != OP_NONE)
+        fetch_node(w, w->nodes[op].next);
+    for (uint32_t lane = w->tracks[w->nodes[op].lane].waiters; lane != OP_NONE; lane = w->tracks[lane].link)
+        if (w->tracks[lane].waits_for == op)
+            fetch_node(w, w->tracks[lane].head);
 }
 
 static void run(struct walk *w)
