@@ -152,7 +152,6 @@ static unsigned distance(const char *a, const char *b)
 /* The tags that are nearest to the name, "'F0', 'F1'". */
 static char *near_names(const struct notes *n, const char *name)
 {
-    g_autoptr(GPtrArray) best = g_ptr_array_new();
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     GString *list = g_string_new(NULL);
 
