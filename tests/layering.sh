@@ -1,6 +1,10 @@
 #!/bin/sh
 # Who may include whom, and each foreign library's one door.  HACKING.md explains both.
 cd "${srcdir:-.}" || exit 99
+if [ -n "$SANITIZED" ]; then
+    echo "1..0 # SKIP the same in every build"
+    exit 0
+fi
 rooms='
 base:
 plan:base

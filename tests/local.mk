@@ -12,45 +12,28 @@ AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
-UNIT_TESTS = \
+# Without a thread of their own, of which the thread sanitizer has nothing to say.
+SEQUENTIAL_TESTS = \
 	%D%/t-advice \
 	%D%/t-analyze \
-	%D%/t-backward \
-	%D%/t-balance \
 	%D%/t-bucket \
-	%D%/t-build \
 	%D%/t-cause \
 	%D%/t-cluster \
-	%D%/t-collect \
-	%D%/t-collect-here \
-	%D%/t-collectives \
-	%D%/t-comm \
 	%D%/t-cost \
-	%D%/t-data \
 	%D%/t-ddp \
-	%D%/t-dp \
 	%D%/t-digest \
-	%D%/t-draw \
-	%D%/t-exec \
 	%D%/t-export \
 	%D%/t-files \
-	%D%/t-flow \
 	%D%/t-grid \
 	%D%/t-hops \
-	%D%/t-history \
 	%D%/t-import \
 	%D%/t-json \
-	%D%/t-kernels \
-	%D%/t-kernels-models \
 	%D%/t-lang \
-	%D%/t-layers \
 	%D%/t-look \
 	%D%/t-lower \
 	%D%/t-measurement \
-	%D%/t-memory \
 	%D%/t-model \
 	%D%/t-nccl \
-	%D%/t-optim \
 	%D%/t-paper \
 	%D%/t-pipeline \
 	%D%/t-pipeline-analysis \
@@ -61,26 +44,45 @@ UNIT_TESTS = \
 	%D%/t-preset \
 	%D%/t-price \
 	%D%/t-report \
-	%D%/t-run \
 	%D%/t-schedule \
 	%D%/t-schedule-csv \
 	%D%/t-seal \
-	%D%/t-series \
-	%D%/t-sim \
-	%D%/t-sim-ddp \
 	%D%/t-split \
 	%D%/t-stages \
 	%D%/t-stats \
+	%D%/t-verdict \
+	%D%/t-viz \
+	%D%/t-viz-figures
+UNIT_TESTS = \
+	%D%/t-backward \
+	%D%/t-balance \
+	%D%/t-build \
+	%D%/t-collect \
+	%D%/t-collect-here \
+	%D%/t-collectives \
+	%D%/t-comm \
+	%D%/t-data \
+	%D%/t-dp \
+	%D%/t-draw \
+	%D%/t-exec \
+	%D%/t-flow \
+	%D%/t-history \
+	%D%/t-kernels \
+	%D%/t-kernels-models \
+	%D%/t-layers \
+	%D%/t-memory \
+	%D%/t-optim \
+	%D%/t-run \
+	%D%/t-series \
+	%D%/t-sim \
+	%D%/t-sim-ddp \
 	%D%/t-sweep \
 	%D%/t-epochs \
 	%D%/t-text \
 	%D%/t-trace \
 	%D%/t-traffic \
 	%D%/t-train \
-	%D%/t-train-modes \
-	%D%/t-verdict \
-	%D%/t-viz \
-	%D%/t-viz-figures
+	%D%/t-train-modes
 SHELL_TESTS = \
 	%D%/cli.sh \
 	%D%/compare.sh \
@@ -134,6 +136,10 @@ endif
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS) $(SHELL_TESTS)
+if !TSAN
+check_PROGRAMS += $(SEQUENTIAL_TESTS)
+TESTS += $(SEQUENTIAL_TESTS)
+endif
 EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%/data/echo-allreduce.txt \
 	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/fake-cupti.c %D%/fake-cupti.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
