@@ -1,4 +1,4 @@
-/* Every pair of accesses that must be ordered is, by a path of ops of their rank.
+/* What ops access is their rank's, and every pair of accesses that must be ordered is, by a path of ops of the rank.
  *
  * Each root is cut into segments at the ends of its views; a segment knows its last writer and, by lane, its
  * last reader since.  An access is ordered after all earlier ones if it is ordered after those.  Nearly
@@ -11,12 +11,14 @@
 #include "base/huge.h"
 #include "plan/seal.h"
 
+/* Nearly always nobody has read it since on another lane than the last one. */
 struct segment {
     uint32_t writer; /* OP_NONE before the first */
-    uint32_t reader; /* since then; OP_NONE */
-    uint32_t others; /* readers on other lanes: index of readers, OP_NONE */
+    uint32_t last;   /* its reader since then; the writer, if there is none; of several, SEVERAL + index of readers */
 };
+#define SEVERAL PLAN_OPS_MAX
 
+/* One of several, each of another lane. */
 struct reader {
     uint32_t op, next; /* index of readers, OP_NONE */
 };
@@ -37,6 +39,7 @@ struct doubt {
 
 struct hazards {
     const struct plan *plan;
+    const struct seal_node *nodes; /* of the ops so far: their lanes are close together there */
     struct cuts cuts;
     struct segment *segments; /* by value those of roots without views, then the others */
     GArray *readers;          /* struct reader */
@@ -149,53 +152,79 @@ static void doubt(struct hazards *h, uint32_t op, uint32_t other, uint32_t value
     g_array_append_val(h->doubts, d);
 }
 
-/* Whether it shows, at so many dependencies, that `other` comes before the op. */
-static bool shows(const struct plan *plan, const struct op *op, uint32_t other)
+static bool is_on(const struct hazards *h, uint32_t op, uint32_t lane)
 {
-    const uint32_t lane = plan->ops[other].lane, end = MIN(op[1].first_dep, op->first_dep + 8);
+    return h->nodes[op].lane == lane;
+}
+
+/* Whether it shows, at so many dependencies, that `other` comes before the op. */
+static bool shows(const struct hazards *h, uint32_t id, uint32_t other)
+{
+    const struct op *op = &h->plan->ops[id];
+    const uint32_t lane = h->nodes[other].lane, end = MIN(op[1].first_dep, op->first_dep + 8);
     bool before = lane == op->lane;
     for (uint32_t d = op->first_dep; d < end && !before; d++)
-        before = plan->deps[d] >= other && plan->ops[plan->deps[d]].lane == lane;
+        before = h->plan->deps[d] >= other && is_on(h, h->plan->deps[d], lane);
     return before;
 }
 
-/* The reader of the segment on the op's lane, NULL if there is none. */
-static uint32_t *reader_on(struct hazards *h, struct segment *s, uint32_t lane)
+static struct reader *reader_at(const struct hazards *h, uint32_t index)
 {
-    const struct plan *plan = h->plan;
-    if (s->reader != OP_NONE && plan->ops[s->reader].lane == lane)
-        return &s->reader;
-    for (uint32_t i = s->others; i != OP_NONE;) {
-        struct reader *r = &g_array_index(h->readers, struct reader, i);
-        if (plan->ops[r->op].lane == lane)
-            return &r->op;
-        i = r->next;
-    }
+    return &g_array_index(h->readers, struct reader, index);
+}
+
+static bool has_reader(const struct segment *s)
+{
+    return s->last != s->writer;
+}
+
+/* The index of the first of several; OP_NONE if there are not. */
+static uint32_t first_reader(const struct segment *s)
+{
+    return has_reader(s) && s->last >= SEVERAL ? s->last - SEVERAL : OP_NONE;
+}
+
+/* The reader of the segment on the lane, NULL if there is none. */
+static uint32_t *reader_on(const struct hazards *h, struct segment *s, uint32_t lane)
+{
+    if (has_reader(s) && s->last < SEVERAL)
+        return is_on(h, s->last, lane) ? &s->last : NULL;
+    for (uint32_t i = first_reader(s); i != OP_NONE; i = reader_at(h, i)->next)
+        if (is_on(h, reader_at(h, i)->op, lane))
+            return &reader_at(h, i)->op;
     return NULL;
 }
 
+static uint32_t add_row(struct hazards *h, uint32_t op, uint32_t next)
+{
+    const struct reader r = {op, next};
+    g_array_append_val(h->readers, r);
+    return h->readers->len - 1;
+}
+
+/* The first one stays the first. */
 static void add_reader(struct hazards *h, struct segment *s, uint32_t id)
 {
-    if (s->reader == OP_NONE) {
-        s->reader = id;
+    if (!has_reader(s)) {
+        s->last = id;
         return;
     }
-    const struct reader r = {id, s->others};
-    s->others = h->readers->len;
-    g_array_append_val(h->readers, r);
+    if (s->last < SEVERAL)
+        s->last = SEVERAL + add_row(h, s->last, OP_NONE);
+    const uint32_t first = first_reader(s), added = add_row(h, id, reader_at(h, first)->next);
+    reader_at(h, first)->next = added;
 }
 
 static void read_segment(struct hazards *h, uint32_t id, uint32_t value, struct segment *s)
 {
-    const struct op *op = &h->plan->ops[id];
-    uint32_t *reader = reader_on(h, s, op->lane);
+    uint32_t *reader = reader_on(h, s, h->nodes[id].lane);
     if (reader) {
         *reader = id;
         return;
     }
     if (s->writer == OP_NONE && !(h->plan->values[value].flags & VALUE_LIVE_IN))
         doubt(h, id, OP_NONE, value, UNWRITTEN);
-    else if (s->writer != OP_NONE && !shows(h->plan, op, s->writer))
+    else if (s->writer != OP_NONE && !shows(h, id, s->writer))
         doubt(h, id, s->writer, value, READ_AFTER_WRITE);
     add_reader(h, s, id);
 }
@@ -203,39 +232,75 @@ static void read_segment(struct hazards *h, uint32_t id, uint32_t value, struct 
 /* A reader comes after the writer itself. */
 static void write_segment(struct hazards *h, uint32_t id, uint32_t value, struct segment *s)
 {
-    const struct plan *plan = h->plan;
-    const struct op *op = &plan->ops[id];
-    if (s->writer != OP_NONE && s->reader == OP_NONE && !shows(plan, op, s->writer))
-        doubt(h, id, s->writer, value, WRITE_AFTER_WRITE);
-    if (s->reader != OP_NONE && !shows(plan, op, s->reader))
-        doubt(h, id, s->reader, value, WRITE_AFTER_READ);
-    for (uint32_t i = s->others; i != OP_NONE;) {
-        const struct reader r = g_array_index(h->readers, struct reader, i);
-        if (!shows(plan, op, r.op))
-            doubt(h, id, r.op, value, WRITE_AFTER_READ);
-        i = r.next;
-    }
-    *s = (struct segment){id, OP_NONE, OP_NONE};
+    const enum doubt_kind kind = has_reader(s) ? WRITE_AFTER_READ : WRITE_AFTER_WRITE;
+    if (s->last < SEVERAL && !shows(h, id, s->last))
+        doubt(h, id, s->last, value, kind);
+    for (uint32_t i = first_reader(s); i != OP_NONE; i = reader_at(h, i)->next)
+        if (!shows(h, id, reader_at(h, i)->op))
+            doubt(h, id, reader_at(h, i)->op, value, kind);
+    *s = (struct segment){id, id};
 }
 
-void hazards_op(struct hazards *h, uint32_t id)
+static void access_segment(struct hazards *h, uint32_t id, struct access a, struct segment *s)
+{
+    if (a.mode & ACCESS_READ)
+        read_segment(h, id, a.value, s);
+    if (a.mode & ACCESS_WRITE)
+        write_segment(h, id, a.value, s);
+}
+
+/* Nearly always what is written is new, or who accessed it last is of the same lane. */
+static inline bool is_simple(const struct segment *s, struct access a, const struct seal_node *nodes, uint32_t lane)
+{
+    return s->last < SEVERAL ? nodes[s->last].lane == lane : s->last == OP_NONE && a.mode == ACCESS_WRITE;
+}
+
+/* Out of the way of what is simple. */
+G_GNUC_NO_INLINE
+static void access_value(struct hazards *h, uint32_t id, struct access a)
+{
+    const uint32_t cut = h->cuts.index ? h->cuts.index[a.value] : OP_NONE;
+    if (cut == OP_NONE)
+        access_segment(h, id, a, &h->segments[a.value]);
+    else
+        for (uint32_t s = h->cuts.first[cut]; s < h->cuts.last[cut]; s++)
+            access_segment(h, id, a, &h->segments[s]);
+}
+
+G_GNUC_NO_INLINE
+static bool refuse_access(const struct plan *plan, uint32_t id, struct access a, GError **error)
+{
+    if (a.value >= plan->n_values || !a.mode)
+        return seal_refuse(plan, id, error, "accesses value %u in mode %u, but there are %u values", a.value,
+                           a.mode, plan->n_values);
+    return seal_refuse(plan, id, error, "accesses value %u of rank %u, only gangs cross ranks", a.value,
+                       plan->values[a.value].rank);
+}
+
+bool hazards_op(struct hazards *h, uint32_t id, uint32_t rank, GError **error)
 {
     const struct plan *plan = h->plan;
-    const struct op *op = &plan->ops[id];
-    for (uint32_t i = op->first_access; i < op[1].first_access; i++) {
-        const struct access a = plan->accesses[i];
-        uint32_t first = a.value, last = first + (plan->values[first].bytes > 0);
-        if (h->cuts.index && h->cuts.index[a.value] != OP_NONE) {
-            first = h->cuts.first[h->cuts.index[a.value]];
-            last = h->cuts.last[h->cuts.index[a.value]];
-        }
-        for (uint32_t s = first; s < last; s++) {
-            if (a.mode & ACCESS_READ)
-                read_segment(h, id, a.value, &h->segments[s]);
-            if (a.mode & ACCESS_WRITE)
-                write_segment(h, id, a.value, &h->segments[s]);
-        }
+    const struct value *const values = plan->values;
+    const struct seal_node *const nodes = h->nodes;
+    struct segment *const segments = h->segments;
+    const bool cut = h->cuts.index != NULL;
+    const uint32_t n_values = plan->n_values, lane = nodes[id].lane;
+    const struct access *a = &plan->accesses[plan->ops[id].first_access],
+                        *end = &plan->accesses[plan->ops[id + 1].first_access];
+    for (; a < end; a++) {
+        if (a->value >= n_values || !a->mode || values[a->value].rank != rank)
+            return refuse_access(plan, id, *a, error);
+        struct segment *s = &segments[a->value];
+        if (values[a->value].bytes == 0)
+            continue;
+        if (cut || !is_simple(s, *a, nodes, lane))
+            access_value(h, id, *a);
+        else if (a->mode & ACCESS_WRITE)
+            *s = (struct segment){id, id};
+        else
+            s->last = id;
     }
+    return true;
 }
 
 /* --- judgement */
@@ -266,10 +331,11 @@ bool hazards_judge(struct hazards *h, struct plan *plan, GError **error)
     return true;
 }
 
-struct hazards *hazards_new(const struct plan *plan, bool views)
+struct hazards *hazards_new(const struct plan *plan, const struct seal_node *nodes, bool views)
 {
     struct hazards *h = g_new(struct hazards, 1);
     *h = (struct hazards){.plan = plan,
+                          .nodes = nodes,
                           .readers = g_array_new(FALSE, FALSE, sizeof(struct reader)),
                           .doubts = g_array_new(FALSE, FALSE, sizeof(struct doubt))};
     uint32_t n = plan->n_values;

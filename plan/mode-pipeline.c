@@ -237,7 +237,6 @@ static void fill_caches(struct pipeline *p)
     p->costs = unknown(OP_KINDS * layers * 4, sizeof *p->costs);
     p->stage_flops = unknown(OP_KINDS * stages * 2, sizeof *p->stage_flops);
     p->sizes = unknown(layers * VALUE_CLASSES * 2, sizeof *p->sizes);
-    p->hops = unknown(stages * 4, sizeof *p->hops);
     memset(p->input_costs, 0xff, sizeof p->input_costs);
     memset(p->loss_costs, 0xff, sizeof p->loss_costs);
 }
@@ -280,6 +279,7 @@ static void open_pipeline(struct pipeline *p, struct build *b, struct actions *o
         p->actions = own;
     }
     p->kept_from = first_kept(shape, p->micro);
+    p->full = shape->batch / chunk_size(shape->batch, p->micro, 0);
     p->first_layer = g_new(uint32_t, (gsize)pipe_stages(p) + 1);
     split_layers(shape, pipe_stages(p), p->first_layer, NULL);
     p->tied_apart = shape->model->dims.tied && p->actions->rank[0] != p->actions->rank[pipe_stages(p) - 1];
@@ -298,7 +298,6 @@ static void close_pipeline(struct pipeline *p)
     g_free(p->costs);
     g_free(p->stage_flops);
     g_free(p->sizes);
-    g_free(p->hops);
     g_free(p->memory);
 }
 

@@ -47,11 +47,18 @@ static int by_rank(const void *a, const void *b, void *user)
 
 static void sort_by_rank(struct walk *w, uint32_t *members, uint32_t n)
 {
-    for (uint32_t i = 1; i < n; i++)
-        if (track_rank(w, members[i]) < track_rank(w, members[i - 1])) {
-            g_qsort_with_data(members, (gint)n, sizeof *members, by_rank, w);
-            return;
-        }
+    uint32_t i = 1;
+    while (i < n && track_rank(w, members[i - 1]) <= track_rank(w, members[i]))
+        i++;
+    if (i == n)
+        return;
+    if (n > 2)
+        g_qsort_with_data(members, (gint)n, sizeof *members, by_rank, w);
+    else {
+        const uint32_t first = members[1];
+        members[1] = members[0];
+        members[0] = first;
+    }
 }
 
 /* Members are listed where their gang will stand. */
@@ -59,48 +66,53 @@ static void arrive(struct walk *w, uint32_t op, uint32_t g)
 {
     struct plan *plan = w->plan;
     struct gang *gang = &plan->gangs[g];
-    uint32_t *state = &w->links->meets[g].state;
-    if ((*state & ~UNCHECKED) == 0) {
+    const uint32_t state = w->links->meets[g].state++, others = state & ~UNCHECKED;
+    if (others == 0) {
         gang->first = plan->n_gang_ops;
         plan->n_gang_ops += gang->n;
     }
     uint32_t *members = &plan->gang_ops[gang->first];
-    members[(*state)++ & ~UNCHECKED] = op;
-    if ((*state & ~UNCHECKED) < gang->n)
+    members[others] = op;
+    if (others + 1 < gang->n)
         return;
     sort_by_rank(w, members, gang->n);
-    if ((*state & UNCHECKED) && !seal_gang(plan, gang, w->error))
+    if ((state & UNCHECKED) && !seal_gang(plan, gang, w->error))
         w->failed = true;
     for (uint32_t i = 0; i < gang->n; i++)
         plan->order[w->n++] = members[i];
 }
 
 /* Goes on with what the first op of a lane waits for. */
-static void look(struct walk *w, struct track *track, uint32_t lane)
+static void look(struct walk *w, uint32_t lane)
 {
     const struct plan *plan = w->plan;
-    const struct seal_node *node = &w->nodes[track->head];
-    for (; track->dep < node[1].first_dep; track->dep++) {
-        const uint32_t on = plan->deps[track->dep];
+    struct track *track = &w->tracks[lane];
+    const uint32_t op = track->head, end = w->nodes[op + 1].first_dep;
+    for (uint32_t dep = track->dep; dep < end; dep++) {
+        const uint32_t on = plan->deps[dep];
         struct track *other = &w->tracks[w->nodes[on].lane];
         if (other->head > on)
             continue;
+        track->dep = dep;
         track->waits_for = on;
         track->link = other->waiters;
         other->waiters = lane;
         return;
     }
-    if (node->gang != OP_NONE)
-        arrive(w, track->head, node->gang);
+    if (w->nodes[op].gang != OP_NONE)
+        arrive(w, op, w->nodes[op].gang);
     else
-        w->plan->order[w->n++] = track->head;
+        plan->order[w->n++] = op;
 }
 
-static void begin_op(struct walk *w, struct track *track, uint32_t op)
+/* Whether there is one. */
+static inline bool begin_op(struct walk *w, struct track *track, uint32_t op)
 {
     track->head = op;
-    if (op != OP_NONE)
-        track->dep = w->nodes[op].first_dep;
+    if (op == OP_NONE)
+        return false;
+    track->dep = w->nodes[op].first_dep;
+    return true;
 }
 
 /* In the order of ids. */
@@ -111,9 +123,9 @@ static void wake(struct walk *w, uint32_t op, uint32_t n)
     w->woken[n] = op;
 }
 
-static void finish(struct walk *w, uint32_t op)
+/* The lanes that wait for the op, which is of this lane; returns how many. */
+static uint32_t wake_waiters(struct walk *w, struct track *track, uint32_t op)
 {
-    struct track *track = &w->tracks[w->nodes[op].lane];
     uint32_t n = 0;
     for (uint32_t *lane = &track->waiters; *lane != OP_NONE;) {
         struct track *waiter = &w->tracks[*lane];
@@ -123,13 +135,24 @@ static void finish(struct walk *w, uint32_t op)
         } else
             lane = &waiter->link;
     }
-    begin_op(w, track, w->nodes[op].next);
-    if (track->head != OP_NONE)
-        wake(w, track->head, n++);
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t lane = w->nodes[w->woken[i]].lane;
-        look(w, &w->tracks[lane], lane);
+    return n;
+}
+
+static inline void finish(struct walk *w, uint32_t op)
+{
+    const uint32_t lane = w->nodes[op].lane;
+    struct track *track = &w->tracks[lane];
+    uint32_t n = track->waiters == OP_NONE ? 0 : wake_waiters(w, track, op);
+    const bool goes_on = begin_op(w, track, w->nodes[op].next);
+    if (n == 0) {
+        if (goes_on)
+            look(w, lane);
+        return;
     }
+    if (goes_on)
+        wake(w, track->head, n++);
+    for (uint32_t i = 0; i < n; i++)
+        look(w, w->nodes[w->woken[i]].lane);
 }
 
 /* What can begin stands in the order of ids, a gang where its first member does. */
@@ -154,7 +177,7 @@ static void begin(struct walk *w)
     }
     for (uint32_t i = 0; i < plan->t.n_lanes; i++)
         if (w->tracks[i].head != OP_NONE)
-            look(w, &w->tracks[i], i);
+            look(w, i);
     g_qsort_with_data(plan->order, (gint)w->n, sizeof *plan->order, by_first, w);
 }
 

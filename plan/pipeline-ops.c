@@ -5,33 +5,46 @@ struct work {
     struct pipe_rank *r;
     const struct action *action;
     uint32_t slot, layer0, layer1, samples;
-    uint8_t pair;
+    bool last;         /* see struct pipeline */
+    struct op_tag tag; /* of its ops, which add kind and layers */
     uint32_t wait, also; /* ops of other lanes that the next op depends on; OP_NONE */
 };
+
+static uint8_t pair_of(const struct pipe_rank *r, uint32_t at)
+{
+    if (r->list[at].paired)
+        return PAIR_FIRST;
+    return at > 0 && r->list[at - 1].paired ? PAIR_SECOND : PAIR_NONE;
+}
 
 static struct work work_of(struct pipe_rank *r, uint32_t at)
 {
     const struct action *a = &r->list[at];
-    const uint32_t *first = r->p->first_layer;
-    return (struct work){.r = r,
-                         .action = a,
-                         .slot = pipe_slot(r, a),
-                         .layer0 = first[a->stage],
-                         .layer1 = first[a->stage + 1],
-                         .samples = pipe_samples(r->p, a->micro),
-                         .pair = a->paired                          ? PAIR_FIRST
-                                 : at > 0 && r->list[at - 1].paired ? PAIR_SECOND
-                                                                    : PAIR_NONE,
-                         .wait = OP_NONE,
-                         .also = OP_NONE};
+    const uint32_t *first = &r->p->first_layer[a->stage];
+    struct work w = {.r = r,
+                     .action = a,
+                     .slot = pipe_slot(r, a),
+                     .layer0 = first[0],
+                     .layer1 = first[1],
+                     .samples = pipe_samples(r->p, a->micro),
+                     .last = pipe_is_last(r->p, a->micro),
+                     .tag = r->p->blank,
+                     .wait = OP_NONE,
+                     .also = OP_NONE};
+    if (a->kind == ACTION_F)
+        r->version[w.slot] = r->versions;
+    w.tag.stage = a->stage;
+    w.tag.micro = pipe_tag_micro(r, a->micro);
+    w.tag.version = r->version[w.slot];
+    w.tag.pair = pair_of(r, at);
+    return w;
 }
 
 /* The layer's part of its stage, by FLOPs; of a stage that has none, by their number. */
 static double share_of(const struct work *w, enum op_kind kind, uint32_t layer)
 {
     const struct pipeline *p = w->r->p;
-    const bool last = pipe_is_last(p, w->action->micro);
-    uint64_t *cached = &p->stage_flops[((gsize)kind * pipe_stages(p) + w->action->stage) * 2 + last];
+    uint64_t *cached = &p->stage_flops[((gsize)kind * pipe_stages(p) + w->action->stage) * 2 + w->last];
     uint32_t n = w->layer1 - MAX(w->layer0, kind == OP_BWD_INPUT ? 1 : 0);
     if (*cached == UINT64_MAX) {
         *cached = 0;
@@ -46,9 +59,9 @@ static double share_of(const struct work *w, enum op_kind kind, uint32_t layer)
 static uint32_t cost_of(const struct work *w, enum op_kind kind, uint32_t layer)
 {
     const struct pipeline *p = w->r->p;
-    const bool last = pipe_is_last(p, w->action->micro), paired = w->pair != PAIR_NONE;
+    const bool paired = w->tag.pair != PAIR_NONE;
     uint32_t *cached =
-        &p->costs[(((gsize)kind * p->b->shape->model->n_layers + layer) * 2 + last) * 2 + paired];
+        &p->costs[(((gsize)kind * p->b->shape->model->n_layers + layer) * 2 + w->last) * 2 + paired];
     if (*cached == OP_NONE)
         *cached = build_layer_cost(p->b, kind, layer, w->samples, share_of(w, kind, layer), paired);
     return *cached;
@@ -58,30 +71,24 @@ static uint32_t cost_of(const struct work *w, enum op_kind kind, uint32_t layer)
 static struct op_tag *add_op(const struct work *w, enum op_kind kind, uint32_t cost)
 {
     struct plan *plan = w->r->p->b->plan;
-    w->r->last = plan_add_op(plan, w->r->compute, &w->r->p->blank, cost);
+    w->r->last = plan_add_op(plan, w->r->compute, &w->tag, cost);
     struct op_tag *tag = &plan->ops[w->r->last].tag;
     tag->kind = (uint8_t)kind;
-    tag->stage = w->action->stage;
-    tag->micro = pipe_tag_micro(w->r, w->action->micro);
-    tag->version = w->r->version[w->slot];
-    tag->pair = w->pair;
     return tag;
 }
 
 static void wait_once(struct work *w)
 {
-    const uint32_t waits[] = {w->wait, w->also};
-    for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++)
-        if (waits[i] != OP_NONE)
-            plan_dep(w->r->p->b->plan, waits[i]);
+    if (w->wait != OP_NONE)
+        plan_dep(w->r->p->b->plan, w->wait);
+    if (w->also != OP_NONE)
+        plan_dep(w->r->p->b->plan, w->also);
     w->wait = w->also = OP_NONE;
 }
 
 static uint32_t value(const struct work *w, enum value_class cls, uint32_t layer)
 {
-    struct build *b = w->r->p->b;
-    return build_add_value(b, w->r->rank, cls, layer, pipe_tag_micro(w->r, w->action->micro),
-                           pipe_bytes(w->r->p, cls, layer, w->action->micro));
+    return pipe_add_value(w->r, cls, layer, w->action->micro);
 }
 
 /* Tokens and targets, once a micro-batch, early enough for action `at`. */
@@ -120,15 +127,13 @@ static uint32_t weight_of(const struct work *w, uint32_t layer)
     return owner == layer ? weights : r->words;
 }
 
-static void add_layer(struct work *w, enum op_kind kind, uint32_t layer, uint32_t x)
+/* Its accesses follow. */
+static void add_layer(struct work *w, enum op_kind kind, uint32_t layer)
 {
-    struct plan *plan = w->r->p->b->plan;
     struct op_tag *tag = add_op(w, kind, cost_of(w, kind, layer));
     tag->layer0 = (uint16_t)layer;
     tag->layer1 = (uint16_t)(layer + 1);
     wait_once(w);
-    plan_access(plan, weight_of(w, layer), ACCESS_READ);
-    plan_access(plan, x, ACCESS_READ);
 }
 
 static uint32_t input_at(const struct work *w, uint32_t layer)
@@ -158,18 +163,20 @@ static uint32_t saved_of(const struct work *w, uint32_t layer)
 static void forward(struct work *w, enum op_kind kind)
 {
     struct pipe_rank *r = w->r;
-    struct plan *plan = r->p->b->plan;
-    r->acts[w->slot] = plan->n_values;
+    r->acts[w->slot] = r->p->b->plan->n_values;
     for (uint32_t layer = w->layer0; layer < w->layer1; layer++) {
         value(w, VALUE_ACT, layer);
         value(w, VALUE_SAVED, layer);
     }
     for (uint32_t layer = w->layer0; layer < w->layer1; layer++) {
         const uint32_t act = r->acts[w->slot] + 2 * (layer - w->layer0);
-        add_layer(w, kind, layer, input_at(w, layer));
-        plan_access(plan, act, ACCESS_WRITE);
-        plan_access(plan, act + 1, ACCESS_WRITE);
-        plan_access(plan, r->scratch, ACCESS_WRITE);
+        const struct access all[] = {{weight_of(w, layer), ACCESS_READ},
+                                     {input_at(w, layer), ACCESS_READ},
+                                     {act, ACCESS_WRITE},
+                                     {act + 1, ACCESS_WRITE},
+                                     {r->scratch, ACCESS_WRITE}};
+        add_layer(w, kind, layer);
+        plan_access_few(r->p->b->plan, all, G_N_ELEMENTS(all));
     }
 }
 
@@ -195,7 +202,6 @@ static void act_forward(struct work *w, uint32_t at)
     struct pipe_rank *r = w->r;
     const struct pipeline *p = r->p;
     const uint32_t next = w->action->stage + 1u;
-    r->version[w->slot] = r->versions;
     r->users[r->versions]++;
     w->wait = r->x_op[w->slot];
     if (w->layer0 == 0) {
@@ -224,31 +230,34 @@ static void add_deltas(struct work *w)
 }
 
 /* The first to write a layer's gradients in a round, the others add to them. */
-static void access_grad(struct work *w, uint32_t layer)
+static struct access grad_access(struct work *w, uint32_t layer)
 {
     struct pipe_rank *r = w->r;
     const uint32_t owner = build_weight_layer(r->p->b->shape->model, layer);
-    plan_access(r->p->b->plan, r->grad[owner], r->grad_begun[owner] ? ACCESS_UPDATE : ACCESS_WRITE);
+    const struct access access = {r->grad[owner], r->grad_begun[owner] ? ACCESS_UPDATE : ACCESS_WRITE};
     r->grad_begun[owner] = true;
+    return access;
 }
 
 /* B, I or W of the stage's layers, from the last to the first. */
 static void backward(struct work *w, enum op_kind kind)
 {
-    struct pipe_rank *r = w->r;
-    struct plan *plan = r->p->b->plan;
     const uint32_t first = kind == OP_BWD_INPUT ? MAX(w->layer0, 1) : w->layer0;
     for (uint32_t layer = w->layer1; layer-- > first;) {
-        add_layer(w, kind, layer, input_at(w, layer));
-        plan_access(plan, saved_of(w, layer), ACCESS_READ);
-        plan_access(plan, dy_of(w, layer), ACCESS_READ);
+        struct access all[PLAN_FEW] = {{weight_of(w, layer), ACCESS_READ},
+                                       {input_at(w, layer), ACCESS_READ},
+                                       {saved_of(w, layer), ACCESS_READ},
+                                       {dy_of(w, layer), ACCESS_READ}};
+        uint32_t n = 4;
         if (layer && kind != OP_BWD_WEIGHT)
-            plan_access(plan, dx_of(w, layer), ACCESS_WRITE);
+            all[n++] = (struct access){dx_of(w, layer), ACCESS_WRITE};
         if (layer && kind != OP_BWD)
-            plan_access(plan, dx_of(w, layer) + 1, kind == OP_BWD_INPUT ? ACCESS_WRITE : ACCESS_READ);
+            all[n++] = (struct access){dx_of(w, layer) + 1, kind == OP_BWD_INPUT ? ACCESS_WRITE : ACCESS_READ};
         if (kind != OP_BWD_INPUT)
-            access_grad(w, layer);
-        plan_access(plan, r->scratch, ACCESS_WRITE);
+            all[n++] = grad_access(w, layer);
+        all[n++] = (struct access){w->r->scratch, ACCESS_WRITE};
+        add_layer(w, kind, layer);
+        plan_access_few(w->r->p->b->plan, all, n);
     }
 }
 
@@ -280,7 +289,7 @@ static void act_weight(struct work *w)
 static void receive(struct pipe_rank *r, uint32_t at, struct work *w)
 {
     pipe_receive(r, at);
-    if (w->pair != PAIR_FIRST)
+    if (w->tag.pair != PAIR_FIRST)
         return;
     pipe_receive(r, at + 1);
     const struct action *then = &r->list[at + 1];
@@ -289,9 +298,9 @@ static void receive(struct pipe_rank *r, uint32_t at, struct work *w)
 
 static void send(struct pipe_rank *r, uint32_t at, const struct work *w)
 {
-    if (w->pair == PAIR_FIRST)
+    if (w->tag.pair == PAIR_FIRST)
         return;
-    if (w->pair == PAIR_SECOND)
+    if (w->tag.pair == PAIR_SECOND)
         pipe_send(r, at - 1, r->last);
     pipe_send(r, at, r->last);
 }

@@ -18,6 +18,7 @@ struct pipeline {
     const struct actions *actions;
     bool asynchronous;
     uint32_t rounds, micro; /* micro-batches of a round */
+    uint32_t full;          /* those before this one are of equal size; so is the last one, or it is smaller */
     uint32_t
         kept_from; /* micro-batches from here on keep their activations; those before run forward again */
     uint32_t *first_layer; /* by stage; one more than stages */
@@ -28,13 +29,11 @@ struct pipeline {
     uint32_t *costs;       /* [((kind * layers + layer) * 2 + last) * 2 + paired] */
     uint64_t *stage_flops; /* [(kind * stages + stage) * 2 + last] */
     uint64_t *sizes;       /* bytes: [(layer * VALUE_CLASSES + class) * 2 + last] */
-    uint32_t *hops;        /* costs of messages: [(stage that sends * 2 + forward) * 2 + last] */
     uint32_t input_costs[2], loss_costs[2]; /* [last] */
     uint32_t comm_gangs;   /* first gang of the collectives; a round has comm_gangs_round of them */
     uint32_t *memory;      /* of the rank that is built: its arrays below */
     bool tied_apart;       /* embedding and head share weights and are on two ranks */
 };
-
 
 /* One direction of one peer. */
 struct channel {
@@ -42,16 +41,25 @@ struct channel {
     bool forward, sends;
 };
 
-/* Messages that a rank receives over one channel, in order: (local stage, micro-batch) of the action that
- * needs them. */
+/* Messages that a rank receives over one channel, in order. */
 struct inbox {
     uint32_t peer, lane, n, next;
     bool forward;
     struct message {
-        uint32_t stage, micro; /* of the action that sends it */
-        uint32_t slot;         /* of the action that needs it: local stage * micro + micro-batch */
+        uint32_t local, micro; /* of the action that needs it: its stage's number among the rank's */
         uint32_t after;        /* index of the action after which it is posted; OP_NONE: at once */
     } * messages;
+};
+
+/* What messages from one stage to another have in common, at one end. */
+struct route {
+    uint32_t peer;         /* OP_NONE: nothing crosses here, and nothing below holds */
+    uint32_t lane;         /* OP_NONE: not yet */
+    uint32_t layer, cls;   /* of the values */
+    uint32_t costs[2];     /* [last]; OP_NONE: not yet, nor the bytes */
+    uint64_t bytes[2];     /* [last] */
+    struct op_tag tag;     /* gang: of the first micro-batch's */
+    struct inbox *inbox;   /* of what is received */
 };
 
 /* A rank while it is built.  Slots are (local stage, micro-batch of the round). */
@@ -64,6 +72,7 @@ struct pipe_rank {
     uint32_t n_channels;
     struct inbox inboxes[8];
     uint32_t n_inboxes;
+    struct route *arrivals, *departures; /* [2 * local stage], forward, then backward */
     /* by model layer: values of class; OP_NONE: another rank's */
     uint32_t *weight, *grad, *moment, *variance;
     uint32_t *stash; /* by version: copy of the weights of its first layer; the others follow */
@@ -130,7 +139,7 @@ static inline uint32_t pipe_samples(const struct pipeline *p, uint32_t micro)
 
 static inline bool pipe_is_last(const struct pipeline *p, uint32_t micro)
 {
-    return pipe_samples(p, micro) != pipe_samples(p, 0);
+    return micro >= p->full;
 }
 
 /* Of a value of a micro-batch. */
@@ -140,6 +149,17 @@ static inline uint64_t pipe_bytes(const struct pipeline *p, enum value_class cls
     if (*bytes == UINT64_MAX)
         *bytes = build_value_bytes(p->b, cls, layer, pipe_samples(p, micro));
     return *bytes;
+}
+
+/* A micro-batch's own. */
+static inline uint32_t pipe_add_value(const struct pipe_rank *r, enum value_class cls, uint32_t layer, uint32_t micro)
+{
+    const struct value v = {.bytes = pipe_bytes(r->p, cls, layer, micro),
+                            .rank = r->rank,
+                            .index = layer,
+                            .micro = pipe_tag_micro(r, micro),
+                            .cls = (uint8_t)cls};
+    return plan_add_value(r->p->b->plan, &v);
 }
 
 #endif

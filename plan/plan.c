@@ -21,16 +21,17 @@ struct growing {
     void *array; /* where the pointer to it is */
     uint32_t used, *room;
     size_t bytes_each;
+    uint32_t most;
 };
 
 static void list_growing(struct plan *plan, struct growing *out)
 {
     const struct growing all[GROWING] = {
-        {&plan->ops, plan->room.ops ? plan->n_ops + 1 : 0, &plan->room.ops, sizeof *plan->ops},
-        {&plan->values, plan->n_values, &plan->room.values, sizeof *plan->values},
-        {&plan->accesses, plan->n_accesses, &plan->room.accesses, sizeof *plan->accesses},
-        {&plan->deps, plan->n_deps, &plan->room.deps, sizeof *plan->deps},
-        {&plan->gangs, plan->n_gangs, &plan->room.gangs, sizeof *plan->gangs}};
+        {&plan->ops, plan->room.ops ? plan->n_ops + 1 : 0, &plan->room.ops, sizeof *plan->ops, PLAN_OPS_MAX},
+        {&plan->values, plan->n_values, &plan->room.values, sizeof *plan->values, PLAN_VALUES_MAX},
+        {&plan->accesses, plan->n_accesses, &plan->room.accesses, sizeof *plan->accesses, UINT32_MAX},
+        {&plan->deps, plan->n_deps, &plan->room.deps, sizeof *plan->deps, UINT32_MAX},
+        {&plan->gangs, plan->n_gangs, &plan->room.gangs, sizeof *plan->gangs, UINT32_MAX}};
     memcpy(out, all, sizeof all);
 }
 
@@ -62,9 +63,12 @@ void plan_grow(struct plan *plan)
     struct growing all[GROWING];
     list_growing(plan, all);
     for (unsigned i = 0; i < GROWING; i++) {
-        const uint32_t room = MAX(2 * *all[i].room, 1024);
-        if (all[i].used == *all[i].room)
-            move_to(plan, &all[i], huge_alloc(room, all[i].bytes_each), room);
+        const uint32_t room = (uint32_t)MIN(MAX(2 * (uint64_t)*all[i].room, 1024), all[i].most);
+        if (*all[i].room - all[i].used >= PLAN_FEW)
+            continue;
+        if (room - all[i].used < PLAN_FEW)
+            g_error("a plan with more than %u rows of a table has no room", all[i].used);
+        move_to(plan, &all[i], huge_alloc(room, all[i].bytes_each), room);
     }
 }
 
@@ -86,7 +90,7 @@ void plan_reserve(struct plan *plan, const struct plan_room *more)
     list_growing(plan, all);
     for (unsigned i = 0; i < GROWING; i++) {
         const uint64_t room = MAX(all[i].used + wanted[i], *all[i].room);
-        if (room >= UINT32_MAX)
+        if (room > all[i].most)
             return;
         bytes += (room * all[i].bytes_each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }

@@ -64,10 +64,14 @@ struct value {
     uint8_t cls, flags; /* a view has its root's */
 };
 
+/* A large plan has nearly three an op. */
 struct access {
-    uint32_t value;
-    uint8_t mode;
+    uint32_t value : 30, mode : 2;
 };
+
+/* What ids and accesses have room for. */
+#define PLAN_OPS_MAX    (UINT32_C(1) << 31)
+#define PLAN_VALUES_MAX (UINT32_C(1) << 30)
 
 /* Members in rank order are gang_ops[first .. first + n), filled by plan_seal from the ops' tags.  In an EXCHANGE gang
  * member i receives what member (i - shift) mod n sends. */
@@ -176,7 +180,8 @@ uint32_t plan_add_lane(struct plan *, const struct lane *); /* copies the name *
 uint32_t plan_add_view(struct plan *, uint32_t root, uint64_t offset, uint64_t bytes);
 uint32_t plan_add_cost(struct plan *, const struct cost_key *); /* an equal key of equal share gives the id it has */
 
-/* What a large plan is made of is added without a call.  plan_grow: room for one more of each, private. */
+/* What a large plan is made of is added without a call.  plan_grow: room for PLAN_FEW more of each, private. */
+enum { PLAN_FEW = 16 };
 void plan_grow(struct plan *);
 
 /* A root: offset and root are set here. */
@@ -219,6 +224,17 @@ static inline void plan_access(struct plan *plan, uint32_t value, uint8_t mode)
     if (plan->n_accesses == plan->room.accesses)
         plan_grow(plan);
     plan->accesses[plan->n_accesses++] = (struct access){value, mode};
+    plan->ops[plan->n_ops].first_access = plan->n_accesses;
+}
+
+/* At most PLAN_FEW at once. */
+static inline void plan_access_few(struct plan *plan, const struct access *accesses, uint32_t n)
+{
+    if (plan->room.accesses - plan->n_accesses < PLAN_FEW)
+        plan_grow(plan);
+    for (uint32_t i = 0; i < n; i++)
+        plan->accesses[plan->n_accesses + i] = accesses[i];
+    plan->n_accesses += n;
     plan->ops[plan->n_ops].first_access = plan->n_accesses;
 }
 

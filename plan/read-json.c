@@ -291,7 +291,7 @@ static void read_access(struct plan_reader *r)
     unsigned n = 0;
     for (json_array(r->j); json_element(r->j); n++)
         if (n == 0)
-            a.value = json_u32(r->j, 0, UINT32_MAX);
+            a.value = json_u32(r->j, 0, PLAN_VALUES_MAX - 1);
         else if (n == 1) {
             const char *mode = json_text(r->j);
             a.mode = !strcmp(mode, "r")    ? ACCESS_READ

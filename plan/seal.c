@@ -3,12 +3,18 @@
 #include "base/huge.h"
 #include "plan/seal.h"
 
+struct seal_lane {
+    uint32_t rank, cls;
+    uint32_t last; /* its last op so far, or OP_NONE */
+};
+
 struct seal {
     struct plan *plan;
     GError **error;
     struct seal_links links;
-    bool views;     /* some value is one */
-    uint32_t *last; /* by lane: its last op so far, or OP_NONE */
+    bool views; /* some value is one */
+    struct seal_lane *lanes;
+    uint8_t kind_cls[OP_KINDS];
 };
 
 bool seal_refuse(const struct plan *plan, uint32_t op, GError **error, const char *format, ...)
@@ -92,35 +98,31 @@ static bool check_tag(const struct seal *s, uint32_t id)
     return true;
 }
 
-static bool check_op(const struct seal *s, uint32_t id)
+static bool check_deps(const struct seal *s, uint32_t id, uint32_t rank)
+{
+    const struct plan *plan = s->plan;
+    for (uint32_t i = plan->ops[id].first_dep; i < plan->ops[id + 1].first_dep; i++) {
+        const uint32_t on = plan->deps[i];
+        if (on >= id)
+            return refuse(s, id, "depends on op %u, which does not come before it", on);
+        if (s->lanes[s->links.nodes[on].lane].rank != rank)
+            return refuse(s, id, "depends on op %u of rank %u, only gangs cross ranks", on,
+                          seal_rank(plan, on));
+    }
+    return true;
+}
+
+static bool check_place(const struct seal *s, uint32_t id)
 {
     const struct plan *plan = s->plan;
     const struct op *op = &plan->ops[id];
     if (op->tag.kind >= OP_KINDS || op->lane >= plan->t.n_lanes || op->cost >= plan->n_costs)
         return refuse(s, id, "kind %u, lane %u and cost %u, but there are %u, %u and %u of them",
                       op->tag.kind, op->lane, op->cost, OP_KINDS, plan->t.n_lanes, plan->n_costs);
-    const struct lane *lane = &plan->t.lanes[op->lane];
-    if (lane->cls != op_lane_class(op->tag.kind))
+    if (s->lanes[op->lane].cls != s->kind_cls[op->tag.kind])
         return refuse(s, id, "runs on a %s lane, but its kind belongs on a %s lane",
-                      lane_class_name(lane->cls), lane_class_name(op_lane_class(op->tag.kind)));
-    for (uint32_t i = op->first_dep; i < op[1].first_dep; i++) {
-        uint32_t on = plan->deps[i];
-        if (on >= id)
-            return refuse(s, id, "depends on op %u, which does not come before it", on);
-        if (seal_rank(plan, on) != lane->rank)
-            return refuse(s, id, "depends on op %u of rank %u, only gangs cross ranks", on,
-                          seal_rank(plan, on));
-    }
-    for (uint32_t i = op->first_access; i < op[1].first_access; i++) {
-        const struct access *a = &plan->accesses[i];
-        if (a->value >= plan->n_values || a->mode < ACCESS_READ || a->mode > ACCESS_UPDATE)
-            return refuse(s, id, "accesses value %u in mode %u, but there are %u values", a->value, a->mode,
-                          plan->n_values);
-        if (plan->values[a->value].rank != lane->rank)
-            return refuse(s, id, "accesses value %u of rank %u, only gangs cross ranks", a->value,
-                          plan->values[a->value].rank);
-    }
-    return check_tag(s, id);
+                      lane_class_name(s->lanes[op->lane].cls), lane_class_name(s->kind_cls[op->tag.kind]));
+    return true;
 }
 
 /* Most gangs are a pair, seen to be right when its second member comes by. */
@@ -140,7 +142,7 @@ static void link_op(struct seal *s, uint32_t id)
 {
     const struct op *op = &s->plan->ops[id];
     struct seal_node *nodes = s->links.nodes;
-    uint32_t *last = &s->last[op->lane];
+    uint32_t *last = &s->lanes[op->lane].last;
     *(*last == OP_NONE ? &s->links.first[op->lane] : &nodes[*last].next) = id;
     *last = id;
     nodes[id] = (struct seal_node){OP_NONE, op->lane, op->first_dep, op->tag.gang};
@@ -148,17 +150,23 @@ static void link_op(struct seal *s, uint32_t id)
         join(s, id, op->tag.gang);
 }
 
+static bool check_op(struct seal *s, struct hazards *hazards, uint32_t id)
+{
+    if (!check_place(s, id))
+        return false;
+    const uint32_t rank = s->lanes[s->plan->ops[id].lane].rank;
+    if (!check_deps(s, id, rank) || !check_tag(s, id))
+        return false;
+    link_op(s, id);
+    return hazards_op(hazards, id, rank, s->error);
+}
+
 static bool check_ops(struct seal *s)
 {
-    struct hazards *hazards = hazards_new(s->plan, s->views);
+    struct hazards *hazards = hazards_new(s->plan, s->links.nodes, s->views);
     bool ok = true;
-    for (uint32_t i = 0; i < s->plan->n_ops && ok; i++) {
-        ok = check_op(s, i);
-        if (ok) {
-            link_op(s, i);
-            hazards_op(hazards, i);
-        }
-    }
+    for (uint32_t i = 0; i < s->plan->n_ops && ok; i++)
+        ok = check_op(s, hazards, i);
     ok = ok && hazards_judge(hazards, s->plan, s->error);
     hazards_free(hazards);
     return ok;
@@ -186,9 +194,13 @@ static void begin(struct seal *s)
     s->links.meets = huge_new(struct seal_meet, plan->n_gangs);
     s->links.nodes[plan->n_ops] = (struct seal_node){.first_dep = plan->n_deps};
     s->links.first = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
-    s->last = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
-    memset(s->links.first, 0xff, plan->t.n_lanes * sizeof *s->last);
-    memset(s->last, 0xff, plan->t.n_lanes * sizeof *s->last);
+    s->lanes = g_new(struct seal_lane, (gsize)plan->t.n_lanes + 1);
+    for (uint32_t i = 0; i < plan->t.n_lanes; i++) {
+        s->lanes[i] = (struct seal_lane){plan->t.lanes[i].rank, plan->t.lanes[i].cls, OP_NONE};
+        s->links.first[i] = OP_NONE;
+    }
+    for (unsigned i = 0; i < OP_KINDS; i++)
+        s->kind_cls[i] = (uint8_t)op_lane_class(i);
 }
 
 static bool find_order(struct seal *s)
@@ -207,6 +219,6 @@ bool plan_seal(struct plan *plan, GError **error)
     g_free(s.links.nodes);
     g_free(s.links.meets);
     g_free(s.links.first);
-    g_free(s.last);
+    g_free(s.lanes);
     return plan->sealed;
 }

@@ -52,11 +52,12 @@ void seal_meet(const struct plan *, uint32_t op, bool first, struct seal_meet *)
  * known. */
 bool seal_order(struct plan *, struct seal_links *, GError **);
 
-/* hazards.c.  Invariants 4 and 5: new when values are known to be right, and whether one is a view; then each op, in order, once
- * it is known to be right; then the judgement, of the first that is not. */
+/* hazards.c.  Invariants 4 and 5, and 6 of ops: new when values are known to be right, and whether one is a view; then each op,
+ * in order, once it has its node and is known to be right but for what it accesses, which must exist and be of its rank; then
+ * the judgement, of the first that is not ordered. */
 struct hazards;
-struct hazards *hazards_new(const struct plan *, bool views);
-void hazards_op(struct hazards *, uint32_t op);
+struct hazards *hazards_new(const struct plan *, const struct seal_node *, bool views);
+bool hazards_op(struct hazards *, uint32_t op, uint32_t rank, GError **);
 bool hazards_judge(struct hazards *, struct plan *, GError **);
 void hazards_free(struct hazards *);
 

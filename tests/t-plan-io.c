@@ -577,11 +577,12 @@ static void test_contract(void)
     REFUSED(plan.ops[find_op(&plan, OP_FWD)].tag.gang, 0, "in a gang");
     REFUSED(plan.ops[find_op(&plan, OP_EXCHANGE_ADD)].tag.gang, OP_NONE, "in no gang");
     REFUSED(plan.ops[find_op(&plan, OP_OPTIM)].tag.kind, OP_UNPACK, "");
-    REFUSED(plan.accesses[plan.ops[find_op(&plan, OP_OPTIM)].first_access].mode, ACCESS_READ, "otherwise");
-    REFUSED(plan.accesses[plan.ops[find_op(&plan, OP_EXCHANGE_ADD)].first_access + 1].mode, ACCESS_READ,
-            "otherwise");
-    REFUSED(plan.accesses[plan.ops[find_op(&plan, OP_PACK)].first_access + 1].value,
-            plan.accesses[plan.ops[find_op(&plan, OP_PACK)].first_access].value, "twice");
+    struct access *access = &plan.accesses[plan.ops[find_op(&plan, OP_OPTIM)].first_access];
+    REFUSED(*access, ((struct access){access->value, ACCESS_READ}), "otherwise");
+    access = &plan.accesses[plan.ops[find_op(&plan, OP_EXCHANGE_ADD)].first_access + 1];
+    REFUSED(*access, ((struct access){access->value, ACCESS_READ}), "otherwise");
+    access = &plan.accesses[plan.ops[find_op(&plan, OP_PACK)].first_access];
+    REFUSED(access[1], ((struct access){access[0].value, access[1].mode}), "twice");
     REFUSED(plan.values[0].index, model->n_layers, "weights of its layer");
     REFUSED(plan.rank_rows[1], UINT32_MAX, "samples");
     REFUSED(plan.rank_rows, NULL, "samples");

@@ -221,7 +221,7 @@ static const char *break_mode(struct plan *plan, uint32_t op)
 {
     if (plan->ops[op].first_access == plan->ops[op + 1].first_access)
         return NULL;
-    plan->accesses[plan->ops[op].first_access].mode = below(2) ? 0 : 4;
+    plan->accesses[plan->ops[op].first_access].mode = 0;
     return "accesses value";
 }
 
