@@ -181,38 +181,25 @@ static void begin(struct walk *w)
     g_qsort_with_data(plan->order, (gint)w->n, sizeof *plan->order, by_first, w);
 }
 
-/* The order goes through all ranks at once, which no cache foresees. */
-static inline void fetch_node(const struct walk *w, uint32_t op)
+/* The order goes through all ranks at once, which no cache foresees; but what comes next of a rank, and of a channel of a
+ * pipeline, is a little further on. */
+static inline void fetch(const struct walk *w, uint32_t op)
 {
+    enum { OPS = 16, GANGS = 4 };
     const struct seal_node *node = &w->nodes[op];
-    __builtin_prefetch(&w->plan->deps[node->first_dep]);
+    __builtin_prefetch(node + OPS);
+    __builtin_prefetch(&w->plan->deps[node->first_dep + OPS]);
     if (node->gang == OP_NONE)
         return;
-    __builtin_prefetch(&w->links->meets[node->gang], 1);
-    __builtin_prefetch(&w->plan->gangs[node->gang], 1);
-}
-
-/* What follows when an op is done: what is next on its lane, and what waits for it. */
-static inline void fetch(const struct walk *w, uint32_t at)
-{
-    enum { FAR = 32, NEAR = 16 };
-    if (at + FAR >= w->n)
-        return;
-    const uint32_t far = w->nodes[w->plan->order[at + FAR]].next, op = w->plan->order[at + NEAR];
-    if (far != OP_NONE)
-        __builtin_prefetch(&w->nodes[far]);
-    if (w->nodes[op].next != OP_NONE)
-        fetch_node(w, w->nodes[op].next);
-    for (uint32_t lane = w->tracks[w->nodes[op].lane].waiters; lane != OP_NONE; lane = w->tracks[lane].link)
-        if (w->tracks[lane].waits_for == op)
-            fetch_node(w, w->tracks[lane].head);
+    __builtin_prefetch(&w->links->meets[node->gang + GANGS], 1);
+    __builtin_prefetch(&w->plan->gangs[node->gang + GANGS], 1);
 }
 
 static void run(struct walk *w)
 {
     begin(w);
     for (uint32_t done = 0; done < w->n && !w->failed; done++) {
-        fetch(w, done);
+        fetch(w, w->plan->order[done]);
         finish(w, w->plan->order[done]);
     }
 }

@@ -214,21 +214,14 @@ static int64_t ready_ns(const struct plan *plan, uint32_t op, const int64_t *lan
     return ns;
 }
 
-/* The order goes through all ranks at once, which no cache foresees. */
-static inline void fetch(const struct plan *plan, uint32_t at, const int64_t *end_ns)
+/* The order goes through all ranks at once, which no cache foresees; but what comes next of a rank is a little further on. */
+static inline void fetch(const struct plan *plan, uint32_t id, const int64_t *end_ns)
 {
-    enum { OPS = 36, DEPS = 24, ENDS = 12 };
-    if (at + OPS >= plan->n_ops)
-        return;
-    const struct op *op = &plan->ops[plan->order[at + OPS]];
-    __builtin_prefetch(op);
-    __builtin_prefetch(op + 1);
-    op = &plan->ops[plan->order[at + DEPS]];
-    __builtin_prefetch(&plan->deps[op->first_dep]);
-    __builtin_prefetch(&end_ns[plan->order[at + DEPS]], 1);
-    op = &plan->ops[plan->order[at + ENDS]];
-    if (op[1].first_dep > op->first_dep)
-        __builtin_prefetch(&end_ns[plan->deps[op->first_dep]]);
+    enum { OPS = 8 };
+    const struct op *op = &plan->ops[id];
+    __builtin_prefetch(op + OPS);
+    __builtin_prefetch(&plan->deps[op->first_dep + 2 * OPS]);
+    __builtin_prefetch(&end_ns[id + OPS], 1);
 }
 
 int64_t sweep_once(const struct plan *plan, const int64_t *cost_ns, int64_t *start_ns, int64_t *end_ns)
@@ -236,11 +229,11 @@ int64_t sweep_once(const struct plan *plan, const int64_t *cost_ns, int64_t *sta
     g_autofree int64_t *lane_ns = g_new0(int64_t, plan->t.n_lanes);
     int64_t makespan_ns = 0;
     for (uint32_t at = 0; at < plan->n_ops;) {
-        fetch(plan, at, end_ns);
         const uint32_t *members = &plan->order[at], gang = plan->ops[members[0]].tag.gang,
                        n = gang == OP_NONE ? 1 : plan->gangs[gang].n;
         int64_t all_ns = 0, takes_ns = 0;
         for (uint32_t i = 0; i < n; i++) {
+            fetch(plan, members[i], end_ns);
             const int64_t ns = ready_ns(plan, members[i], lane_ns, end_ns);
             all_ns = later(all_ns, ns);
             takes_ns = later(takes_ns, cost_ns[plan->ops[members[i]].cost]);
