@@ -76,10 +76,10 @@ static uint32_t index_of(const uint64_t *sorted, uint32_t n, uint64_t wanted)
 }
 
 /* The values whose root has a view, by id. */
-static void list_cut(const struct plan *plan, struct cuts *c)
+static void list_cut(const struct plan *plan, struct cuts *c, struct huge_arena *arena)
 {
     uint32_t i;
-    c->index = huge_new(uint32_t, plan->n_values);
+    c->index = huge_arena_take(arena, plan->n_values, sizeof *c->index);
     memset(c->index, 0xff, plan->n_values * sizeof *c->index);
     for (i = 0; i < plan->n_values; i++)
         if (plan->values[i].root != i)
@@ -87,7 +87,7 @@ static void list_cut(const struct plan *plan, struct cuts *c)
     for (i = 0; i < plan->n_values; i++)
         if (c->index[plan->values[i].root] != OP_NONE)
             c->n++;
-    c->value = huge_new(uint32_t, c->n);
+    c->value = huge_arena_take(arena, c->n, sizeof *c->value);
     c->n = 0;
     for (i = 0; i < plan->n_values; i++)
         if (plan->values[i].root == i && c->index[i] != OP_NONE) {
@@ -120,13 +120,13 @@ static uint64_t *collect_ends(const struct plan *plan, const struct cuts *c, uin
 }
 
 /* Numbers the segments from `total` on; returns where they end. */
-static uint32_t cut_roots(const struct plan *plan, struct cuts *c, uint32_t total)
+static uint32_t cut_roots(const struct plan *plan, struct cuts *c, uint32_t total, struct huge_arena *arena)
 {
     g_autofree uint32_t *first = huge_new0(uint32_t, (gsize)c->n + 1);
     g_autofree uint64_t *ends = collect_ends(plan, c, first);
     g_autofree uint32_t *n_ends = huge_new(uint32_t, c->n), *base = huge_new(uint32_t, c->n);
-    c->first = huge_new(uint32_t, c->n);
-    c->last = huge_new(uint32_t, c->n);
+    c->first = huge_arena_take(arena, c->n, sizeof *c->first);
+    c->last = huge_arena_take(arena, c->n, sizeof *c->last);
     for (uint32_t i = 0; i < c->n && first[i + 1] > first[i]; i++) {
         const uint32_t n = first[i + 1] - first[i];
         qsort(&ends[first[i]], n, sizeof *ends, by_size);
@@ -331,7 +331,13 @@ bool hazards_judge(struct hazards *h, struct plan *plan, GError **error)
     return true;
 }
 
-struct hazards *hazards_new(const struct plan *plan, const struct seal_node *nodes, bool views)
+size_t hazards_bytes(const struct plan *plan)
+{
+    return huge_arena_bytes(plan->n_values, sizeof(struct segment));
+}
+
+struct hazards *hazards_new(const struct plan *plan, const struct seal_node *nodes, bool views,
+                            struct huge_arena *arena)
 {
     struct hazards *h = g_new(struct hazards, 1);
     *h = (struct hazards){.plan = plan,
@@ -340,21 +346,16 @@ struct hazards *hazards_new(const struct plan *plan, const struct seal_node *nod
                           .doubts = g_array_new(FALSE, FALSE, sizeof(struct doubt))};
     uint32_t n = plan->n_values;
     if (views) {
-        list_cut(plan, &h->cuts);
-        n = cut_roots(plan, &h->cuts, n);
+        list_cut(plan, &h->cuts, arena);
+        n = cut_roots(plan, &h->cuts, n, arena);
     }
-    h->segments = huge_new(struct segment, n);
+    h->segments = huge_arena_take(arena, n, sizeof *h->segments);
     memset(h->segments, 0xff, n * sizeof *h->segments);
     return h;
 }
 
 void hazards_free(struct hazards *h)
 {
-    g_free(h->cuts.index);
-    g_free(h->cuts.value);
-    g_free(h->cuts.first);
-    g_free(h->cuts.last);
-    g_free(h->segments);
     g_array_free(h->readers, TRUE);
     g_array_free(h->doubts, TRUE);
     g_free(h);

@@ -94,6 +94,8 @@ void plan_reserve(struct plan *plan, const struct plan_room *more)
             return;
         bytes += (room * all[i].bytes_each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
+    const size_t order = bytes;
+    bytes += 2 * more->ops * sizeof *plan->order;
     char *block = huge_alloc(bytes, 1), *at = block;
     for (unsigned i = 0; i < GROWING; i++) {
         const uint32_t room = (uint32_t)MAX(all[i].used + wanted[i], *all[i].room);
@@ -102,6 +104,23 @@ void plan_reserve(struct plan *plan, const struct plan_room *more)
     }
     plan->block = block;
     plan->block_bytes = bytes;
+    plan->block_order = order;
+}
+
+void plan_make_order(struct plan *plan)
+{
+    const size_t n = (size_t)plan->n_ops + plan->n_gang_ops + 1;
+    if (n <= (plan->block_bytes - plan->block_order) / sizeof *plan->order)
+        plan->order = (uint32_t *)(void *)((char *)plan->block + plan->block_order);
+    else
+        plan->order = huge_new(uint32_t, n);
+    plan->gang_ops = plan->order + plan->n_ops;
+}
+
+void plan_drop_order(struct plan *plan)
+{
+    release_array(plan, plan->order);
+    plan->order = plan->gang_ops = NULL;
 }
 
 void plan_release(struct plan *plan)
@@ -112,6 +131,7 @@ void plan_release(struct plan *plan)
     list_growing(plan, all);
     for (unsigned i = 0; i < GROWING; i++)
         release_array(plan, array_of(&all[i]));
+    plan_drop_order(plan);
     g_free(plan->block);
     g_free(plan->costs);
     g_free(plan->rank_share);
@@ -119,7 +139,6 @@ void plan_release(struct plan *plan)
     g_free(plan->rank_rows);
     g_free(plan->micro_weight);
     g_free(plan->micro_rows);
-    g_free(plan->order);
     g_free(plan->clocks);
     g_free(plan->clock_lane);
     g_free(plan->place);

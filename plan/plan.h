@@ -155,7 +155,7 @@ struct plan {
     } room;
     GHashTable *cost_ids;
     void *block; /* holds the arrays that were reserved, unless they have grown; NULL */
-    size_t block_bytes;
+    size_t block_bytes, block_order; /* from block_order on there is room for the order */
 };
 
 /* The samples of an op's micro-batch: [first, first + n) of the global mini-batch of step `round` of the plan. */
@@ -175,6 +175,10 @@ struct plan_room {
     uint64_t ops, values, accesses, deps, gangs;
 };
 void plan_reserve(struct plan *, const struct plan_room *);
+
+/* For plan_seal: room for order and gang_ops, of n_ops and n_gang_ops; and none. */
+void plan_make_order(struct plan *);
+void plan_drop_order(struct plan *);
 
 uint32_t plan_add_lane(struct plan *, const struct lane *); /* copies the name */
 uint32_t plan_add_view(struct plan *, uint32_t root, uint64_t offset, uint64_t bytes);

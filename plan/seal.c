@@ -1,6 +1,3 @@
-#include <string.h>
-
-#include "base/huge.h"
 #include "plan/seal.h"
 
 struct seal_lane {
@@ -11,6 +8,7 @@ struct seal_lane {
 struct seal {
     struct plan *plan;
     GError **error;
+    struct huge_arena arena;
     struct seal_links links;
     bool views; /* some value is one */
     struct seal_lane *lanes;
@@ -163,7 +161,7 @@ static bool check_op(struct seal *s, struct hazards *hazards, uint32_t id)
 
 static bool check_ops(struct seal *s)
 {
-    struct hazards *hazards = hazards_new(s->plan, s->links.nodes, s->views);
+    struct hazards *hazards = hazards_new(s->plan, s->links.nodes, s->views, &s->arena);
     bool ok = true;
     for (uint32_t i = 0; i < s->plan->n_ops && ok; i++)
         ok = check_op(s, hazards, i);
@@ -183,15 +181,17 @@ static bool has_empty_gang(const struct plan *plan)
 static void begin(struct seal *s)
 {
     struct plan *plan = s->plan;
-    g_clear_pointer(&plan->order, g_free);
-    plan->gang_ops = NULL;
+    plan_drop_order(plan);
     g_clear_pointer(&plan->clocks, g_free);
     g_clear_pointer(&plan->clock_lane, g_free);
     plan->n_gang_ops = 0;
     for (uint32_t g = 0; g < plan->n_gangs; g++)
         plan->gangs[g].n = 0;
-    s->links.nodes = huge_new(struct seal_node, (gsize)plan->n_ops + 1);
-    s->links.meets = huge_new(struct seal_meet, plan->n_gangs);
+    const gsize n_nodes = (gsize)plan->n_ops + 1;
+    huge_arena_init(&s->arena, huge_arena_bytes(n_nodes, sizeof *s->links.nodes) +
+                                   huge_arena_bytes(plan->n_gangs, sizeof *s->links.meets) + hazards_bytes(plan));
+    s->links.nodes = huge_arena_take(&s->arena, n_nodes, sizeof *s->links.nodes);
+    s->links.meets = huge_arena_take(&s->arena, plan->n_gangs, sizeof *s->links.meets);
     s->links.nodes[plan->n_ops] = (struct seal_node){.first_dep = plan->n_deps};
     s->links.first = g_new(uint32_t, (gsize)plan->t.n_lanes + 1);
     s->lanes = g_new(struct seal_lane, (gsize)plan->t.n_lanes + 1);
@@ -206,8 +206,7 @@ static void begin(struct seal *s)
 static bool find_order(struct seal *s)
 {
     struct plan *plan = s->plan;
-    plan->order = huge_new(uint32_t, (gsize)plan->n_ops + plan->n_gang_ops + 1);
-    plan->gang_ops = plan->order + plan->n_ops;
+    plan_make_order(plan);
     return (!has_empty_gang(plan) || seal_gangs(plan, s->error)) && seal_order(plan, &s->links, s->error);
 }
 
@@ -216,8 +215,7 @@ bool plan_seal(struct plan *plan, GError **error)
     struct seal s = {.plan = plan, .error = error};
     begin(&s);
     plan->sealed = check_lanes(&s) && check_values(&s) && check_ops(&s) && find_order(&s);
-    g_free(s.links.nodes);
-    g_free(s.links.meets);
+    huge_arena_release(&s.arena);
     g_free(s.links.first);
     g_free(s.lanes);
     return plan->sealed;

@@ -7,6 +7,7 @@
 #ifndef PLAN_SEAL_H
 #define PLAN_SEAL_H
 
+#include "base/huge.h"
 #include "plan/plan.h"
 
 /* Sets the error to "OP: ..." and returns false. */
@@ -56,7 +57,8 @@ bool seal_order(struct plan *, struct seal_links *, GError **);
  * in order, once it has its node and is known to be right but for what it accesses, which must exist and be of its rank; then
  * the judgement, of the first that is not ordered. */
 struct hazards;
-struct hazards *hazards_new(const struct plan *, const struct seal_node *, bool views);
+size_t hazards_bytes(const struct plan *); /* of the arena, where there are no views; else it takes more */
+struct hazards *hazards_new(const struct plan *, const struct seal_node *, bool views, struct huge_arena *);
 bool hazards_op(struct hazards *, uint32_t op, uint32_t rank, GError **);
 bool hazards_judge(struct hazards *, struct plan *, GError **);
 void hazards_free(struct hazards *);
