@@ -52,7 +52,8 @@ SEQUENTIAL_TESTS = \
 	%D%/t-stats \
 	%D%/t-verdict \
 	%D%/t-viz \
-	%D%/t-viz-figures
+	%D%/t-viz-figures \
+	%D%/t-where
 UNIT_TESTS = \
 	%D%/t-backward \
 	%D%/t-balance \
