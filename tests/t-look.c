@@ -707,6 +707,7 @@ static void golden_looped(void)
     s.run.others = &s.variant;
     s.run.n_others = 1;
     check_golden(&figure_ddp, &s.run, "ddp");
+    check_golden(&figure_compare, &s.run, "compare");
     analysis_release(&s.other_analysis);
     trace_release(&s.other);
     ddp_release(&s);
