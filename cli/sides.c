@@ -96,13 +96,13 @@ static GPtrArray *list_folder(const char *path, GError **error)
     return names;
 }
 
-/* A trace or a sweep beside the reports is none of this; a report that is cut is an error. */
-static bool is_other_kind(const char *path)
+/* What stands beside the reports and is none; NULL: it should be one, and if it is cut that is an error. */
+static const char *other_kind(const char *path)
 {
     gsize n;
     g_autofree char *text = file_read(path, &n, NULL);
     const char *kind = text ? import_kind(text, n, path, NULL) : NULL;
-    return kind && strcmp(kind, "report");
+    return kind && strcmp(kind, "report") ? kind : NULL;
 }
 
 static bool add_folder(GPtrArray *runs, const char *path, uint32_t *passed_over, GError **error)
@@ -113,8 +113,9 @@ static bool add_folder(GPtrArray *runs, const char *path, uint32_t *passed_over,
     if (!names)
         return false;
     for (guint i = 0; i < names->len; i++) {
-        if (is_other_kind(names->pdata[i]))
-            ++*passed_over;
+        const char *other = other_kind(names->pdata[i]);
+        if (other)
+            *passed_over += strcmp(other, "trace") != 0; /* a report's own is read with it */
         else if (!add_file(runs, names->pdata[i], &is_history, passed_over, error))
             return false;
     }

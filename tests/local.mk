@@ -85,6 +85,7 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-train-modes
 SHELL_TESTS = \
+	%D%/ci.sh \
 	%D%/cli.sh \
 	%D%/compare.sh \
 	%D%/cuda-comm.sh \
