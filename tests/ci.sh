@@ -57,6 +57,28 @@ timing RANKS=4
 [ "$status" = 0 ] && grep -q 'nothing to compare with yet' "$dir/out"
 result $? "other work begins a series of its own"
 
+# The walk, with the same stub: its options say how long steps take.
+cat >walker <<STUB
+#!/bin/sh
+FACTOR=1 RANKS=2
+export FACTOR RANKS
+if [ "\$1" = gate ]; then exit 1; fi
+for option; do
+    case \$before in
+    --inject-delay) FACTOR=1.\$option ;;
+    --ranks) RANKS=\$option ;;
+    esac
+    before=\$option
+done
+exec "$dir/work/stub" "\$@"
+STUB
+chmod +x walker
+PARPROF=./walker sh "$srcdir/examples/ci/walk.sh" walk >"$dir/out" 2>"$dir/err" && [ "$(grep -c '^(ends with ' "$dir/out")" = 9 ] && [ -s walk/trend.svg ] && [ -s walk/compare.svg ]
+result $? "the walk ends as it says"
+sed 's/FACTOR=1\.\\*$option/FACTOR=1.00/' walker >lame && chmod +x lame
+! PARPROF=./lame sh "$srcdir/examples/ci/walk.sh" walk >"$dir/out" 2>"$dir/err" && grep -q 'walk: it should end with 1' "$dir/err"
+result $? "and fails where a command ends otherwise"
+
 PARPROF=$real BACKEND=cpu RUNS=2 JOB='--mode ddp --model mini --layers 1 --d-model 16 --heads 2 --ff 32 --vocab 50 --seq-len 8 --ranks 2 --steps 6 --link none' \
     OUT=real CACHE=real-cache sh "$script" >"$dir/out" 2>"$dir/err" &&
     [ -s real/timeline.svg ] && [ -s real-cache/history.jsonl ] && [ -s real-cache/base/2.trace.json ]

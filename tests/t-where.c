@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "plan/schedule.h"
-#include "profile/where.h"
+#include "profile/compare-out.h"
 #include "sim/sim.h"
 #include "tests/small-trace.h"
+#include "tests/strict-json.h"
 #include "tests/tap.h"
 #include "tests/work-trace.h"
 
@@ -412,6 +413,8 @@ static void test_case(gconstpointer data)
         else
             g_assert_cmpuint(w.items[0].what, ==, cases[i].what);
         g_assert_cmpint(w.items[0].ns > 0, ==, slower);
+        if (strstr(cases[i].says, "every rank") && cases[i].change.jitter == 0)
+            g_assert_cmpuint(w.rank, ==, 0); /* the lowest among equals */
         where_release(&w);
     }
 }
@@ -471,6 +474,50 @@ static void test_clock(void)
     }
 }
 
+/* --- outputs */
+
+#define HOSTILE "a|b<script>&\"'`*_[x](y)\n\x01\xff%0A::error::\\|"
+
+/* Names of layers are markup everywhere. */
+static void test_hostile(void)
+{
+    struct where w;
+    struct measurement run = {.name = (char *)"r.json"};
+    struct measurement *runs[] = {&run};
+    struct comparison c = {.verdict = VERDICT_SLOWER, .armed = 1};
+    c.of[METRIC_STEP] = (struct compared){.there = true, .verdict = VERDICT_SLOWER, .n = {9, 9}, .median = {1e8, 2e8}, .difference = 1e8};
+    find(&mode_ddp, ALLREDUCE_WHOLE, &cases[0].change, true, &w);
+    for (uint32_t i = 0; i < w.t.n_layers; i++)
+        w.t.layers[i].name = w.t.layers[i].block = HOSTILE;
+    const struct compared_sides sides = {{"BASE", runs, 1}, {"NEW", runs, 1}, false, &w};
+    g_autoptr(GString) xml = g_string_new(NULL), md = g_string_new(NULL), json = g_string_new(NULL), notes = g_string_new(NULL),
+                       text = g_string_new(NULL);
+    comparison_junit(&c, &sides, xml);
+    comparison_markdown(&c, &sides, MARKDOWN_ROOM, md);
+    comparison_json(&c, &sides, json);
+    comparison_annotations(&c, &sides, notes);
+    comparison_print(&c, &sides, text);
+    static const GMarkupParser nothing = {0};
+    g_autoptr(GError) error = NULL;
+    GMarkupParseContext *context = g_markup_parse_context_new(&nothing, 0, NULL, NULL);
+    g_markup_parse_context_parse(context, xml->str, (gssize)xml->len, &error);
+    g_assert_no_error(error);
+    g_markup_parse_context_end_parse(context, &error);
+    g_assert_no_error(error);
+    g_markup_parse_context_free(context);
+    g_assert_nonnull(strstr(xml->str, "&lt;script&gt;"));
+    g_assert_null(strstr(md->str, "<script"));
+    g_assert_null(strstr(md->str, "a|b"));
+    g_assert_cmpstr(strchr(notes->str, '\n'), ==, "\n");
+    g_assert_null(strstr(notes->str, "%0A"));
+    g_assert_null(strpbrk(text->str, "\x01\xff"));
+    struct strict_json *j = strict_json_parse(json->str);
+    g_assert_nonnull(j);
+    g_assert_nonnull(strict_json_get(strict_json_get(j, "where"), "items"));
+    strict_json_free(j);
+    where_release(&w);
+}
+
 static void test_other_work(void)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(5);
@@ -501,6 +548,7 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/where/measurements", test_measurements);
     g_test_add_func("/where/clock", test_clock);
+    g_test_add_func("/where/hostile", test_hostile);
     g_test_add_func("/where/other-work", test_other_work);
     return g_test_run();
 }
