@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/history-file.h"
 #include "cli/output.h"
+#include "cli/side-traces.h"
 #include "cli/sides.h"
 #include "profile/compare-out.h"
 
@@ -217,7 +218,9 @@ static bool compare_sides(const struct sides *sides, const struct choices *c, in
                                {"NEW", (struct measurement *const *)sides->new->pdata, sides->new->len},
                                c->strict};
     struct comparison comparison;
+    struct where where;
     compare(&s.base, &s.new, c->relative, &comparison);
+    s.where = !comparison.why && sides_where(&s.base, &s.new, &where) ? &where : NULL;
     print_text(c, &comparison, &s);
     if (comparison.verdict == VERDICT_AMBIGUOUS && !c->strict)
         fputs("parprof: warning: ambiguous, taken as passed; --inconclusive fail does not\n", stderr);
@@ -227,6 +230,8 @@ static bool compare_sides(const struct sides *sides, const struct choices *c, in
     const bool ok = write_whole(c->json, comparison_json, &comparison, &s, error) &&
                     write_whole(c->junit, comparison_junit, &comparison, &s, error) &&
                     write_markdown(c->markdown, &comparison, &s, error);
+    if (s.where)
+        where_release(&where);
     comparison_release(&comparison);
     return ok;
 }

@@ -86,10 +86,24 @@ static bool write_file(struct files *f, enum file file, const struct report *rep
     return output_write(f->path[file], text->str, text->len, error);
 }
 
-bool files_write(struct files *f, const struct report *report, GError **error)
+/* The trace's name, where it is written into the report's folder: they may be moved together. */
+static char *trace_beside(const struct files *f)
+{
+    const char *report = f->path[FILE_REPORT], *trace = f->path[FILE_TRACE];
+    if (!report || !trace || !strcmp(report, "-") || !strcmp(trace, "-"))
+        return NULL;
+    g_autofree char *a = g_path_get_dirname(report), *b = g_path_get_dirname(trace);
+    return strcmp(a, b) ? NULL : g_path_get_basename(trace);
+}
+
+bool files_write(struct files *f, const struct report *given, GError **error)
 {
     static const enum file order[FILES] = {FILE_REPORT, FILE_COSTS, FILE_TRACE, FILE_FIGURE};
+    g_autofree char *beside = trace_beside(f);
+    struct report whole = *given;
+    const struct report *report = &whole;
     bool ok = true;
+    whole.trace_file = beside;
     for (unsigned i = 0; i < FILES; i++)
         if (f->path[order[i]])
             ok &= write_file(f, order[i], report, ok ? error : NULL);

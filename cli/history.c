@@ -1,6 +1,9 @@
 #include <stdio.h>
 
+#include <string.h>
+
 #include "cli/cli.h"
+#include "cli/figures.h"
 #include "cli/history-file.h"
 #include "cli/sides.h"
 #include "profile/compare-out.h"
@@ -47,12 +50,45 @@ static bool add_runs(const char *history, const char *path, GError **error)
     return true;
 }
 
+static bool asks_for_figure(const struct options *o)
+{
+    return o->given[OPTION_FIGURE] ? strcmp(option_text(o, OPTION_FIGURE, ""), "none") : o->given[OPTION_OUTPUT];
+}
+
+static bool check_figure(struct drawing *drawing, const struct options *o, GError **error)
+{
+    if (!drawing_check(drawing, o, &figure_trend, "parprof-trend.svg", error))
+        return false;
+    if (!drawing->figure || drawing->figure == &figure_trend)
+        return true;
+    g_set_error(error, OPTION_ERROR, 0, "--figure %s is of runs, and this is a history: --figure trend",
+                drawing->figure->name);
+    return false;
+}
+
+static bool draw_runs(struct drawing *drawing, const GPtrArray *runs, guint last, const char *path, GError **error)
+{
+    const guint first = runs->len > last ? runs->len - last : 0;
+    g_autofree char *name = g_filename_display_basename(path);
+    const struct figure_input input = {
+        .runs = (struct measurement *const *)runs->pdata + first, .n_runs = runs->len - first, .file = name};
+    if (!drawing_write(drawing, &input, error))
+        return false;
+    g_autofree char *names = drawing_names(drawing);
+    if (strcmp(drawing->path, "-"))
+        printf("wrote %s\n", names);
+    return true;
+}
+
 static bool history_command(const struct options *o, int *status, GError **error)
 {
     const char *path = o->operands[0], *add = option_text(o, OPTION_ADD, NULL);
     uint32_t left, gone, passed_over = 0;
     bool is_history;
+    struct drawing drawing = {0};
     (void)status;
+    if (!check_figure(&drawing, o, error))
+        return false;
     if (add && !add_runs(path, add, error))
         return false;
     if (o->given[OPTION_KEEP]) {
@@ -60,12 +96,16 @@ static bool history_command(const struct options *o, int *status, GError **error
             return false;
         printf("%s: %u runs kept, %u lines gone\n", path, left, gone);
     }
-    if (add || o->given[OPTION_KEEP])
+    if ((add || o->given[OPTION_KEEP]) && !asks_for_figure(o))
         return true;
     g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)measurement_free);
     if (!sides_add(runs, path, &is_history, &passed_over, error))
         return false;
-    list_runs(runs, (guint)option_number(o, OPTION_LAST, runs->len));
+    const guint last = (guint)option_number(o, OPTION_LAST, runs->len);
+    if (!asks_for_figure(o))
+        list_runs(runs, last);
+    else if (!draw_runs(&drawing, runs, last, path, error))
+        return false;
     if (passed_over)
         fprintf(stderr, "parprof: passed over %u lines that are cut or unreadable; --keep takes them away\n",
                 passed_over);
@@ -73,4 +113,4 @@ static bool history_command(const struct options *o, int *status, GError **error
 }
 
 const struct command command_history = {
-    "history", "list the runs of a history, add to it, prune it", history_command, "FILE", 1, 1};
+    "history", "list the runs of a history, draw their trend, add to it, prune it", history_command, "FILE", 1, 1};

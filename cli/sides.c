@@ -9,6 +9,52 @@
 
 #define LAST_RUNS 10
 
+/* A trace says what a report of it would. */
+static struct measurement *measure_trace(const char *text, gsize n, const char *name, GError **error)
+{
+    struct trace trace;
+    struct analysis analysis;
+    struct measurement *m = NULL;
+    g_autoptr(GString) json = g_string_new(NULL);
+    if (!import_trace(text, n, name, &trace, error))
+        return NULL;
+    if (analyze(&trace, &analysis, error)) {
+        const struct report report = {.trace = &trace, .analysis = &analysis};
+        report_json(&report, json);
+        m = measurement_of_report(json->str, json->len, name, error);
+        analysis_release(&analysis);
+    } else {
+        g_prefix_error(error, "%s: ", name);
+    }
+    trace_release(&trace);
+    return m;
+}
+
+/* Where the trace is that the report names: in its folder, nowhere else. */
+static void find_trace(struct measurement *m, const char *path)
+{
+    g_autofree char *named = g_steal_pointer(&m->trace), *folder = g_path_get_dirname(path);
+    if (!named || strchr(named, '/') || !strcmp(path, "-"))
+        return;
+    char *file = g_build_filename(folder, named, NULL);
+    if (g_file_test(file, G_FILE_TEST_IS_REGULAR))
+        m->trace = file;
+    else
+        g_free(file);
+}
+
+static struct measurement *measure(const char *text, gsize n, const char *path, GError **error)
+{
+    const char *name = file_name(path), *kind = import_kind(text, n, name, NULL);
+    const bool trace = kind && !strcmp(kind, "trace");
+    struct measurement *m = (trace ? measure_trace : measurement_of_report)(text, n, name, error);
+    if (m && trace)
+        m->trace = strcmp(path, "-") ? g_strdup(path) : NULL;
+    else if (m)
+        find_trace(m, path);
+    return m;
+}
+
 static bool add_file(GPtrArray *runs, const char *path, bool *is_history, uint32_t *passed_over,
                      GError **error)
 {
@@ -24,7 +70,7 @@ static bool add_file(GPtrArray *runs, const char *path, bool *is_history, uint32
         *passed_over += lines;
         return ok;
     }
-    struct measurement *m = measurement_of_report(text, n, name, error);
+    struct measurement *m = measure(text, n, path, error);
     if (m)
         g_ptr_array_add(runs, m);
     return m != NULL;
@@ -50,13 +96,13 @@ static GPtrArray *list_folder(const char *path, GError **error)
     return names;
 }
 
-/* A trace or a sweep beside the reports is none of this; a report that is cut is an error. */
-static bool is_other_kind(const char *path)
+/* What stands beside the reports and is none; NULL: it should be one, and if it is cut that is an error. */
+static const char *other_kind(const char *path)
 {
     gsize n;
     g_autofree char *text = file_read(path, &n, NULL);
     const char *kind = text ? import_kind(text, n, path, NULL) : NULL;
-    return kind && strcmp(kind, "report");
+    return kind && strcmp(kind, "report") ? kind : NULL;
 }
 
 static bool add_folder(GPtrArray *runs, const char *path, uint32_t *passed_over, GError **error)
@@ -67,8 +113,9 @@ static bool add_folder(GPtrArray *runs, const char *path, uint32_t *passed_over,
     if (!names)
         return false;
     for (guint i = 0; i < names->len; i++) {
-        if (is_other_kind(names->pdata[i]))
-            ++*passed_over;
+        const char *other = other_kind(names->pdata[i]);
+        if (other)
+            *passed_over += strcmp(other, "trace") != 0; /* a report's own is read with it */
         else if (!add_file(runs, names->pdata[i], &is_history, passed_over, error))
             return false;
     }

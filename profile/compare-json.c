@@ -70,5 +70,10 @@ void comparison_json(const struct comparison *c, const struct compared_sides *s,
             metric(&c->of[m], m, before, out);
             before = ",";
         }
-    g_string_append(out, "]\n}\n");
+    g_string_append_c(out, ']');
+    if (s->where) {
+        g_string_append(out, ",\n \"where\": ");
+        where_json(s->where, s->base.name, s->new.name, out);
+    }
+    g_string_append(out, "\n}\n");
 }

@@ -11,23 +11,25 @@ struct test_case {
     char *text; /* what was found, for people; printable */
 };
 
-static char *describe(const struct compared *c, unsigned metric)
+static char *describe(const struct compared *c, unsigned metric, const char *where)
 {
     g_autofree char *base = compared_number(metric, c->median[0]),
                     *new = compared_number(metric, c->median[1]), *change = compared_change(c, metric),
                     *why = c->why ? printable(c->why) : NULL;
-    return g_strdup_printf("%s: %s, %s to %s %s (%s)%s%s", metrics[metric].title,
+    return g_strdup_printf("%s: %s, %s to %s %s (%s)%s%s%s%s", metrics[metric].title,
                            verdict_name((unsigned)c->verdict), base, new, compared_unit(metric), change,
-                           why ? ": " : "", why ? why : "");
+                           why ? ": " : "", why ? why : "", where ? "; " : "", where ? where : "");
 }
 
 /* At most METRICS + 1. */
-static unsigned list_cases(const struct comparison *c, struct test_case *cases)
+static unsigned list_cases(const struct comparison *c, const struct compared_sides *s, struct test_case *cases)
 {
+    g_autofree char *where = compared_where(c, s);
     unsigned n = 0;
     for (unsigned m = 0; m < METRICS; m++)
         if (c->of[m].there && c->of[m].verdict != VERDICT_NONE)
-            cases[n++] = (struct test_case){metrics[m].key, c->of[m].verdict, describe(&c->of[m], m)};
+            cases[n++] = (struct test_case){metrics[m].key, c->of[m].verdict,
+                                            describe(&c->of[m], m, m == METRIC_STEP ? where : NULL)};
     if (!n)
         cases[n++] = (struct test_case){"comparison", c->verdict, printable(c->why)};
     return n;
@@ -47,7 +49,7 @@ static bool is_skipped(const struct compared_sides *s, int verdict)
 void comparison_junit(const struct comparison *c, const struct compared_sides *s, GString *out)
 {
     struct test_case cases[METRICS + 1];
-    unsigned n = list_cases(c, cases), failed = 0, skipped = 0;
+    unsigned n = list_cases(c, s, cases), failed = 0, skipped = 0;
     for (unsigned i = 0; i < n; i++) {
         failed += compared_fails(s, cases[i].verdict);
         skipped += is_skipped(s, cases[i].verdict);
@@ -123,10 +125,14 @@ void comparison_markdown(const struct comparison *c, const struct compared_sides
 {
     const gsize before = out->len;
     g_autofree char *base = compared_runs(&s->base), *new = compared_runs(&s->new),
-                    *armed = compared_armed(c);
+                    *armed = compared_armed(c), *where = compared_where(c, s);
     g_string_append_printf(out, "### parprof compare: %s\n\n", verdict_name((unsigned)c->verdict));
     if (c->why) {
         markdown_text(out, c->why);
+        g_string_append(out, "\n\n");
+    }
+    if (where) {
+        markdown_text(out, where);
         g_string_append(out, "\n\n");
     }
     g_string_append(out, "| metric | BASE | NEW | change | 95 % interval | verdict | why |\n"
@@ -155,7 +161,7 @@ G_STATIC_ASSERT(METRICS + 1 <= 10);
 void comparison_annotations(const struct comparison *c, const struct compared_sides *s, GString *out)
 {
     struct test_case cases[METRICS + 1];
-    const unsigned n = list_cases(c, cases);
+    const unsigned n = list_cases(c, s, cases);
     for (unsigned i = 0; i < n; i++) {
         if (!compared_fails(s, cases[i].verdict))
             continue;

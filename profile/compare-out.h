@@ -4,11 +4,12 @@
 #ifndef PROFILE_COMPARE_OUT_H
 #define PROFILE_COMPARE_OUT_H
 
-#include "profile/verdict.h"
+#include "profile/where.h"
 
 struct compared_sides {
     struct side base, new;
     bool strict; /* what is inconclusive fails */
+    const struct where *where; /* where their difference is; NULL: unknown */
 };
 
 void comparison_print(const struct comparison *, const struct compared_sides *, GString *out);
@@ -32,6 +33,8 @@ char *compared_change(const struct compared *,
                       unsigned metric);           /* "+10.0 %"; of what is per cent "+1.2 points" */
 char *compared_interval(const struct compared *); /* "+8.1 to +11.9 %"; "-": exact */
 char *compared_runs(const struct side *);         /* "base.json", or "a.json and 3 more" */
+char *compared_where(const struct comparison *, const struct compared_sides *); /* where_sentence, if it is worth
+                                                                                   saying; else NULL */
 char *compared_armed(const struct comparison *);  /* "armed: 3 metrics, n = 12, detects >= 2.4 %" */
 
 #endif

@@ -78,6 +78,12 @@ char *compared_armed(const struct comparison *c)
     return g_string_free(out, FALSE);
 }
 
+char *compared_where(const struct comparison *c, const struct compared_sides *s)
+{
+    const bool differ = c->verdict == VERDICT_SLOWER || c->verdict == VERDICT_FASTER || c->verdict == VERDICT_AMBIGUOUS;
+    return s->where && !c->why && differ ? where_sentence(s->where, s->base.name, s->new.name) : NULL;
+}
+
 static char *p_text(const struct compared *c)
 {
     if (c->exact)
@@ -115,7 +121,7 @@ static void print_table(const struct comparison *c, GString *out)
 void comparison_print(const struct comparison *c, const struct compared_sides *s, GString *out)
 {
     g_autofree char *base = compared_runs(&s->base), *new = compared_runs(&s->new),
-                    *armed = compared_armed(c),
+                    *armed = compared_armed(c), *where = compared_where(c, s),
                     *shouted = g_ascii_strup(verdict_name((unsigned)c->verdict), -1);
     g_string_append_printf(out, "BASE %s, NEW %s\n", base, new);
     print_table(c, out);
@@ -126,6 +132,8 @@ void comparison_print(const struct comparison *c, const struct compared_sides *s
         g_autofree char *changes = printable(c->changes);
         g_string_append_printf(out, "differs, and may: %s\n", changes);
     }
+    if (where)
+        g_string_append_printf(out, "%s\n", where);
     if (c->why) {
         g_autofree char *why = printable(c->why);
         g_string_append_printf(out, "%s: %s\n", shouted, why);

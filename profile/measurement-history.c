@@ -5,6 +5,8 @@
 
 #define SCHEMA "parprof.history/1"
 
+static const char *const part_keys[MEASUREMENT_PARTS] = {"step", "forward", "backward", "optimizer", "exposed_comm"};
+
 static void text_member(GString *out, const char *key, const char *text)
 {
     if (!text)
@@ -36,7 +38,10 @@ void measurement_line(const struct measurement *s, GString *out)
         g_string_append(out, "]");
         before = ", ";
     }
-    g_string_append(out, "}}\n");
+    g_string_append_c(out, '}');
+    for (unsigned i = 0; s->has_parts && i < MEASUREMENT_PARTS; i++)
+        g_string_append_printf(out, "%s\"%s\": %" G_GINT64_FORMAT, i ? ", " : ", \"parts_ns\": {", part_keys[i], s->part_ns[i]);
+    g_string_append(out, s->has_parts ? "}}\n" : "}\n");
 }
 
 static void read_numbers(struct json *j, struct measurement *s, unsigned metric)
@@ -63,6 +68,24 @@ static void read_metrics(struct json *j, struct measurement *s)
     }
 }
 
+static void read_parts(struct json *j, struct measurement *s)
+{
+    unsigned known = 0;
+    json_object(j);
+    for (const char *key; (key = json_key(j));) {
+        unsigned i = 0;
+        while (i < MEASUREMENT_PARTS && strcmp(key, part_keys[i]))
+            i++;
+        if (i < MEASUREMENT_PARTS) {
+            s->part_ns[i] = json_i64(j, 0, TIME_MAX);
+            known |= 1u << i;
+        } else {
+            json_skip(j);
+        }
+    }
+    s->has_parts = known == (1u << MEASUREMENT_PARTS) - 1;
+}
+
 static void read_members(struct json *j, struct measurement *s, bool *known)
 {
     json_object(j);
@@ -83,6 +106,8 @@ static void read_members(struct json *j, struct measurement *s, bool *known)
             fingerprint_read(j, &s->fingerprint);
         else if (!strcmp(key, "metrics"))
             read_metrics(j, s);
+        else if (!strcmp(key, "parts_ns"))
+            read_parts(j, s);
         else
             json_skip(j);
     }

@@ -15,6 +15,7 @@ void measurement_free(struct measurement *s)
     g_free(s->time);
     g_free(s->verdict);
     g_free(s->why_not);
+    g_free(s->trace);
     fingerprint_release(&s->fingerprint);
     for (unsigned m = 0; m < METRICS; m++)
         g_free(s->x[m]);
@@ -44,6 +45,7 @@ struct reader {
     struct steps lists[LISTS];
     double planned, measured; /* peak bytes; -1: unknown */
     struct fingerprint fingerprint;
+    char *trace;
 };
 
 static void steps_clear(struct steps *s)
@@ -129,6 +131,8 @@ static void read_members(struct reader *r)
             read_memory(r);
         else if (!strcmp(key, "fingerprint"))
             fingerprint_read(r->j, &r->fingerprint);
+        else if (!strcmp(key, "trace"))
+            read_text(r->j, &r->trace);
         else
             json_skip(r->j);
     }
@@ -173,6 +177,23 @@ static void take_lists(struct measurement *s, struct reader *r)
     if (bytes >= 0) {
         s->x[METRIC_MEMORY] = g_memdup2(&bytes, sizeof bytes);
         s->n[METRIC_MEMORY] = 1;
+    }
+}
+
+static void take_parts(struct measurement *s, const struct digest *d)
+{
+    static const unsigned phases[] = {[MEASUREMENT_FORWARD] = PHASE_FORWARD,
+                                      [MEASUREMENT_BACKWARD] = PHASE_BACKWARD,
+                                      [MEASUREMENT_OPTIMIZER] = PHASE_OPTIMIZER};
+    const struct digest_row *row = d->n_rows ? &d->rows[d->n_rows - 1] : NULL;
+    s->has_parts = row && row->partition.window_ns > 0;
+    if (!s->has_parts)
+        return;
+    s->part_ns[MEASUREMENT_STEP] = row->step_ns;
+    s->part_ns[MEASUREMENT_EXPOSED] = row->partition.exposed_comm_ns;
+    for (unsigned i = MEASUREMENT_FORWARD; i <= MEASUREMENT_OPTIMIZER; i++) {
+        s->part_ns[i] = row->phase_ns[phases[i]];
+        s->has_parts = s->has_parts && s->part_ns[i] >= 0;
     }
 }
 
@@ -222,7 +243,9 @@ static struct measurement *make(struct reader *r, const struct digest *d, const 
             (struct fingerprint){g_steal_pointer(&r->fingerprint.must), g_steal_pointer(&r->fingerprint.may)};
     else
         fingerprint_make(&s->fingerprint, d);
+    s->trace = g_steal_pointer(&r->trace);
     take_lists(s, r);
+    take_parts(s, d);
     return s;
 }
 
@@ -242,6 +265,7 @@ struct measurement *measurement_of_report(const char *text, size_t n, const char
     for (unsigned i = 0; i < LISTS; i++)
         steps_clear(&r.lists[i]);
     fingerprint_release(&r.fingerprint);
+    g_free(r.trace);
     digest_release(&digest);
     return s;
 }

@@ -10,6 +10,16 @@
 #include "profile/fingerprint.h"
 #include "profile/metric.h"
 
+/* Of the slowest rank in the median step, in ns: the step, and of it what was busy by phase or communicated alone. */
+enum measurement_part {
+    MEASUREMENT_STEP,
+    MEASUREMENT_FORWARD,
+    MEASUREMENT_BACKWARD,
+    MEASUREMENT_OPTIMIZER,
+    MEASUREMENT_EXPOSED,
+    MEASUREMENT_PARTS
+};
+
 struct measurement {
     char *name;    /* of the file, or "history.jsonl:12" */
     char *time;    /* of a history: when it was appended, ISO 8601 UTC; else NULL */
@@ -20,6 +30,9 @@ struct measurement {
     struct fingerprint fingerprint;
     double *x[METRICS];   /* in the order of the steps */
     uint32_t n[METRICS];  /* 0: not measured */
+    bool has_parts;
+    int64_t part_ns[MEASUREMENT_PARTS];
+    char *trace; /* of a report: the file of its trace, beside it; NULL: none */
 };
 
 void measurement_free(struct measurement *); /* may be NULL */

@@ -373,6 +373,10 @@ static void header(const struct report *r, GString *out)
         member(out, "model");
         json_string(out, trace->t.model);
     }
+    if (r->trace_file) {
+        member(out, "trace");
+        json_string(out, r->trace_file);
+    }
     string_pairs(out, "options", r->options);
     g_auto(GStrv) environment = report_environment(r);
     string_pairs(out, "environment", (const char *const *)environment);

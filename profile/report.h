@@ -17,6 +17,7 @@ struct report {
     const struct training *training; /* over epochs, of which the trace shows the last steps; NULL: none */
     struct cost_table *costs; /* what the run measured and predictions are from; NULL: nothing was run */
     const char *backend;
+    const char *trace_file;   /* name of the file in the report's folder that the trace is written to; NULL: none */
     /* key, value, ... ends with NULL: the options that define the work ("overlap" names the run's row in the
      * summary), and the environment; may be NULL */
     const char *const *options, *const *environment;

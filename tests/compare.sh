@@ -140,4 +140,72 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 [ "$status" = 2 ] && says '^SAME$' && grep -q 'cannot append' "$dir/err" && [ -z "$(tail -c 1 small.jsonl | tr -d '\n')" ]
 result $? "where the disk is full it is said, the verdict stands, and no half line is left"
+
+# Outputs onto what is full or read-only, and a summary that is nearly as long as GitHub takes.
+for option in --json --junit --markdown; do
+    run compare base.json slow.json $option /dev/full
+    [ "$status" = 2 ] && says '^SLOWER$' && grep -q '/dev/full' "$dir/err"
+    result $? "$option on a full disk is said, and the verdict printed"
+done
+run compare read.jsonl base.json --on-missing seed
+chmod 755 "$dir" && chmod 777 . && chmod 444 read.jsonl
+as=
+[ "$(id -u)" != 0 ] || as='setpriv --reuid=65534 --clear-groups'
+if $as true 2>/dev/null && ! $as sh -c 'echo >>read.jsonl' 2>/dev/null && $as test -x "$PARPROF"; then
+    $as "$PARPROF" compare read.jsonl same.json --record >"$dir/out" 2>"$dir/err"
+    [ $? = 2 ] && says '^SAME$' && grep -q 'cannot append.*the verdict stands' "$dir/err" && [ "$(wc -l <read.jsonl)" = 1 ]
+    result $? "a history that is read-only is said, and the verdict printed"
+else
+    skip "a history that is read-only is said, and the verdict printed" "everything here may be written by this user"
+fi
+head -c 1048000 /dev/zero | tr '\0' x >long.md
+run compare base.json slow.json --markdown long.md
+[ "$status" = 1 ] && [ "$(wc -c <long.md)" -le 1048576 ] && [ "$(wc -c <long.md)" -gt 1048000 ]
+result $? "a step summary stays below GitHub's 1 MiB"
+
+# Where the difference is: the same simulation with its links slower.
+simulate() { # simulate FOLDER GBPS [OPTION...]
+    mkdir -p "$1" && sed "s/^gbps = .*/gbps = $2/" "$srcdir/sim/clusters/a100x4.ini" >"$1/c.ini" || return
+    (cd "$1" && shift 2 && "$PARPROF" --backend sim --model bert-base --layers 3 --ranks 4 --cluster ./c.ini --bucket-mb 1000 \
+        --report r.json --trace t.json --figure none -q "$@")
+}
+simulate quick 1800 && simulate late 20
+sum() { # of the items, and the difference
+    awk '/"items": / { on = 1 } /"parts": / { on = 0 } on && match($0, /"ns": -?[0-9]+/) { s += substr($0, RSTART + 6, RLENGTH - 6) }
+        match($0, /"base_ns": [0-9]+, "new_ns": [0-9]+, "rank"/) { split(substr($0, RSTART), f, /[ ,]+/); d = f[4] - f[2] }
+        END { exit !(s == d && d > 0) }' "$1"
+}
+run compare quick/r.json late/r.json --json w.json --junit w.xml --markdown w.md
+[ "$status" = 1 ] && says '^NEW is .* slower than BASE: .* more in the all-reduce of bucket 0 (.* times as long)' && sum w.json
+result $? "where is said, in parts that add up"
+grep -q 'all-reduce of bucket 0' w.xml && grep -q 'all-reduce of bucket 0' w.md && grep -q '"of": "traces"' w.json
+result $? "in every output"
+run compare quick/t.json late/t.json
+[ "$status" = 1 ] && says 'more in the all-reduce of bucket 0'
+result $? "traces are compared as reports are"
+cp quick/t.json late/t.json
+run compare quick/r.json late/r.json
+[ "$status" = 1 ] && says 'more in exposed communication' && grep -q "'late/t.json' is not the trace of late/r.json" "$dir/err"
+result $? "a trace that was overwritten is left aside, and what reports know is said"
+sed 's/"trace": "t.json"/"trace": "..\/quick\/t.json"/' quick/r.json >late/other.json
+run compare late/other.json late/r.json
+[ "$status" = 1 ] && says 'more in exposed communication' && ! grep -q "not the trace of late/other" "$dir/err"
+result $? "a report names a trace in its own folder only"
+run compare where.jsonl quick/r.json --on-missing seed && run compare where.jsonl late/r.json
+[ "$status" = 1 ] && says 'slower than BASE: .* more in exposed communication'
+result $? "of a history too"
+run compare base.json same.json
+! says '^NEW '
+result $? "of what is the same nothing is said"
+
+# The trend of a history.
+run history h.jsonl --figure trend -o trend.svg --lang ko --theme dark
+[ "$status" = 0 ] && grep -q 'wrote trend.svg' "$dir/out" && grep -q '<svg' trend.svg
+result $? "a history's trend"
+run history h.jsonl --last 2 -o trend.txt
+[ "$status" = 0 ] && grep -q '2 runs' trend.txt
+result $? "of its last runs"
+run history h.jsonl --figure timeline
+[ "$status" = 2 ] && grep -q 'figure timeline' "$dir/err"
+result $? "a history has no timeline"
 done_testing

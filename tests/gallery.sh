@@ -22,6 +22,7 @@ grep -oE '\]\([^)]*\)' all/README.md | sed 's/](\(.*\))/\1/' | sort -u >"$dir/sh
 (cd all && ls -- *.svg) >"$dir/drawn"
 cmp "$dir/shown" "$dir/drawn" >"$dir/out"
 result $? "what the page shows is what was drawn"
+cp "${table%/*}/example.jsonl" .
 grep -v '^memory' "$table" >less.txt
 gallery less.txt less
 [ "$status" != 0 ] && grep -q "no row for 'memory'" "$dir/err" && [ ! -e less/README.md ]

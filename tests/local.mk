@@ -52,7 +52,8 @@ SEQUENTIAL_TESTS = \
 	%D%/t-stats \
 	%D%/t-verdict \
 	%D%/t-viz \
-	%D%/t-viz-figures
+	%D%/t-viz-figures \
+	%D%/t-where
 UNIT_TESTS = \
 	%D%/t-backward \
 	%D%/t-balance \
@@ -84,6 +85,7 @@ UNIT_TESTS = \
 	%D%/t-train \
 	%D%/t-train-modes
 SHELL_TESTS = \
+	%D%/ci.sh \
 	%D%/cli.sh \
 	%D%/compare.sh \
 	%D%/cuda-comm.sh \

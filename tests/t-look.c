@@ -69,6 +69,8 @@ struct subject {
     struct trace reduced_trace, scattered_trace; /* DDP with hops, DataParallel */
     struct analysis reduced_analysis, scattered_analysis;
     struct figure_input reduced, scattered;
+    GPtrArray *runs; /* of a history */
+    struct figure_input history;
 };
 
 static int64_t pick(int64_t low, int64_t high) /* log-uniform */
@@ -128,6 +130,47 @@ static void random_work(struct subject *s)
     s->scattered = (struct figure_input){.trace = &s->scattered_trace, .analysis = &s->scattered_analysis};
 }
 
+/* --- histories */
+
+static struct measurement *run_new(const char *ranks, double ns, double spread, const char *verdict, const char *name)
+{
+    const char *const must[] = {"mode", "ddp", "model", name, "ranks", ranks, NULL}, *const may[] = {"commit", name, NULL};
+    struct measurement *m = g_new0(struct measurement, 1);
+    m->name = g_strdup(name);
+    m->time = g_strdup("2026-01-02T03:04:05Z");
+    m->verdict = g_strdup(verdict);
+    m->fingerprint = (struct fingerprint){g_strdupv((char **)must), g_strdupv((char **)may)};
+    m->n[METRIC_STEP] = 9;
+    m->x[METRIC_STEP] = g_new(double, 9);
+    for (unsigned i = 0; i < 9; i++)
+        m->x[METRIC_STEP][i] = ns * (1 + spread * ((i * 7) % 9 - 4.0) / 4);
+    return m;
+}
+
+static GPtrArray *runs_new(void)
+{
+    return g_ptr_array_new_with_free_func((GDestroyNotify)measurement_free);
+}
+
+static struct figure_input history_of(const GPtrArray *runs)
+{
+    return (struct figure_input){
+        .runs = (struct measurement *const *)runs->pdata, .n_runs = runs->len, .file = "history.jsonl"};
+}
+
+static void random_history(struct subject *s)
+{
+    static const char *const verdicts[] = {NULL, "same", "same", "slower", "faster", "ambiguous", "incomparable"};
+    g_autofree char *name = g_strnfill((gsize)pick(1, 500), 'n');
+    const gint32 n = (gint32)pick(1, 3000);
+    const int64_t ns = pick(10, 100000000000);
+    s->runs = runs_new();
+    for (gint32 i = 0; i < n; i++)
+        g_ptr_array_add(s->runs, run_new(g_test_rand_int_range(0, n) ? "2" : "4", (double)ns * (1 + g_test_rand_double()),
+                                         g_test_rand_double(), verdicts[g_test_rand_int_range(0, G_N_ELEMENTS(verdicts))], name));
+    s->history = history_of(s->runs);
+}
+
 static void subject_make(struct subject *s, bool pipeline)
 {
     memset(s, 0, sizeof *s);
@@ -155,10 +198,12 @@ static void subject_make(struct subject *s, bool pipeline)
     s->report = (struct figure_input){.digest = &s->digest};
     s->sweep = (struct figure_input){.series = &s->series};
     random_work(s);
+    random_history(s);
 }
 
 static void subject_release(struct subject *s)
 {
+    g_ptr_array_unref(s->runs);
     analysis_release(&s->analysis);
     analysis_release(&s->other_analysis);
     analysis_release(&s->reduced_analysis);
@@ -186,6 +231,7 @@ static const struct figure_input *input_of(const struct subject *s, const struct
     if (f == &figure_dp)
         return &s->scattered;
     return f == &figure_sweep                              ? &s->sweep
+           : f == &figure_trend                            ? &s->history
            : f == &figure_compare                          ? &s->pair
            : f == &figure_memory || f == &figure_breakdown ? &s->report
                                                            : &s->run;
@@ -576,6 +622,76 @@ static void test_overlap(void)
     digest_release(&d);
 }
 
+/* --- a history's trend */
+
+/* Runs of 100 ms, a slower and a faster one, then on four ranks; what they are compared with leaves slower ones out. */
+static GPtrArray *small_history(void)
+{
+    GPtrArray *runs = runs_new();
+    for (unsigned i = 0; i < 12; i++)
+        g_ptr_array_add(runs, run_new(i < 8 ? "2" : "4", i == 4 ? 112e6 : i >= 8 ? 80e6 : i >= 6 ? 93e6 : 100e6, 0.02,
+                                      i == 4   ? "slower"
+                                      : i == 6 ? "faster"
+                                               : "same",
+                                      "mini"));
+    return runs;
+}
+
+static unsigned count_polygons(const struct draw *d)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < d->items->len; i++)
+        n += item_at(d, i)->kind == ITEM_POLYGON;
+    return n;
+}
+
+static void test_trend(void)
+{
+    const struct figure_options o = {.width = 1280, .height = 720};
+    g_autoptr(GPtrArray) runs = small_history();
+    struct figure_input in = history_of(runs);
+    struct draw *d = draw(&figure_trend, &in, &o, NULL);
+    check_figure(d);
+    g_assert_true(has_text(d, "80.0 ms, 0.0 % above the 3 runs before"));
+    g_assert_cmpuint(count_text(d, "ranks 4"), ==, 1);
+    g_assert_cmpuint(count_text(d, "mini"), >=, 2); /* commits */
+    g_assert_cmpuint(count_polygons(d), ==, 4);     /* one each, and in the legend */
+    draw_list.cancel(d);
+    in.n_runs = 5; /* the slower one is the last */
+    d = draw(&figure_trend, &in, &o, NULL);
+    g_assert_true(has_text(d, "112.0 ms, 12.0 % above the 4 runs before"));
+    draw_list.cancel(d);
+    in.n_runs = 6; /* and none that the next one is compared with */
+    d = draw(&figure_trend, &in, &o, NULL);
+    g_assert_true(has_text(d, "100.0 ms, 0.0 % above the 4 runs before"));
+    draw_list.cancel(d);
+}
+
+static void test_trend_edges(void)
+{
+    static const unsigned numbers[] = {1, 2, 10000};
+    struct figure_options o = {.width = 1280, .height = 720};
+    g_autofree char *name = g_strnfill(500, 'W');
+    g_autoptr(GError) error = NULL;
+    for (unsigned i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        g_autoptr(GPtrArray) runs = runs_new();
+        for (unsigned k = 0; k < numbers[i]; k++)
+            g_ptr_array_add(runs, run_new(k % 1000 < 900 ? "2" : name, 1e8 + k, k % 2, k % 3 ? "slower" : "faster", name));
+        const struct figure_input in = history_of(runs);
+        struct draw *d = draw(&figure_trend, &in, &o, &error);
+        g_assert_no_error(error);
+        check_figure(d);
+        g_assert_cmpuint(d->items->len, <, 9000);
+        draw_list.cancel(d);
+    }
+    g_autoptr(GPtrArray) none = runs_new();
+    g_ptr_array_add(none, run_new("2", 1, 0, NULL, "n"));
+    ((struct measurement *)none->pdata[0])->n[METRIC_STEP] = 0;
+    const struct figure_input in = history_of(none);
+    g_assert_null(draw(&figure_trend, &in, &o, &error));
+    g_assert_nonnull(strstr(error->message, "no run of the history has steps"));
+}
+
 /* --- what falls into which bucket */
 
 static void test_buckets(void)
@@ -632,6 +748,7 @@ static void test_refused(void)
                  {&figure_buckets, &pipeline.run, "needs gradient buckets"},
                  {&figure_buckets, &none, "a report does not say how large"},
                  {&figure_buckets, &pipeline.sweep, "a sweep has no parameters"},
+                 {&figure_trend, &none, "needs a history"},
                  {&figure_overlap, &pipeline.sweep, "a sweep has only totals"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const struct figure_options o = {.width = 1280, .height = 720};
@@ -707,6 +824,7 @@ static void golden_looped(void)
     s.run.others = &s.variant;
     s.run.n_others = 1;
     check_golden(&figure_ddp, &s.run, "ddp");
+    check_golden(&figure_compare, &s.run, "compare");
     analysis_release(&s.other_analysis);
     trace_release(&s.other);
     ddp_release(&s);
@@ -753,6 +871,9 @@ static void test_golden(void)
     golden_scattered(GATHER_LOGITS, "dp");
     golden_scattered(GATHER_LOSS, "dp-loss");
     golden_looped();
+    g_autoptr(GPtrArray) runs = small_history();
+    const struct figure_input history = history_of(runs);
+    check_golden(&figure_trend, &history, "trend");
 }
 
 int main(int argc, char **argv)
@@ -770,6 +891,8 @@ int main(int argc, char **argv)
     g_test_add_func("/look/critical", test_critical);
     g_test_add_func("/look/critical-length", test_critical_length);
     g_test_add_func("/look/overlap", test_overlap);
+    g_test_add_func("/look/trend", test_trend);
+    g_test_add_func("/look/trend-edges", test_trend_edges);
     g_test_add_func("/look/buckets", test_buckets);
     g_test_add_func("/look/refused", test_refused);
     g_test_add_func("/look/golden", test_golden);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "profile/where.h"
 #include "viz/frame.h"
 #include "viz/lanes.h"
 #include "viz/rows.h"
@@ -17,10 +18,10 @@
 #define BETWEEN   3.0  /* a rank's lanes */
 #define APART     12.0 /* ranks */
 #define MAX_NAME  170.0
-#define LEAST     0.001 /* of the step: smaller differences are not said */
+#define MARK      4.0  /* height of what marks the first part of the difference, below its lanes */
 #define MAX_STEPS 6
 
-struct side {
+struct step_side {
     const struct trace *trace;
     const struct analysis *analysis;
     char *name;
@@ -29,68 +30,83 @@ struct side {
 
 struct scene {
     struct frame frame;
-    struct side sides[MAX_STEPS]; /* the first is what the others are compared with */
+    struct step_side sides[MAX_STEPS]; /* the first is what the others are compared with */
     uint32_t n, shown;            /* steps, ranks */
     bool comm;
     double lane, top;
     struct axis axis;
+    struct where where;        /* of the last step over the first */
+    bool known;                /* there is a difference, and it is known where */
+    GArray *marked[2];         /* of the two, by where's rank: struct where_piece of its first item */
 };
 
-enum part { PART_FORWARD, PART_BACKWARD, PART_EXPOSED, PART_OPTIMIZER, PART_REST, PARTS };
-
-struct difference {
-    const char *key;
-    int64_t ns; /* of the last over the first */
-};
-
-/* What the slowest rank spends its step on; sums to the step. */
-static void split(const struct analysis *a, int64_t ns[static PARTS])
+static char *computation(const struct scene *s, const struct where_item *item)
 {
-    const struct partition *p = &a->partition[(size_t)a->median_step * a->n_ranks + a->slowest_rank];
+    const struct pen *p = &s->frame.pen;
+    static const char *const phases[PHASES] = {"phase.forward", "phase.backward", "phase.comm", "phase.optimizer"};
+    g_autofree char *layers = where_layers(&s->where, item), *rank = pen_rank(p, s->where.rank);
 
-    ns[PART_FORWARD] = a->phase_ns[PHASE_FORWARD];
-    ns[PART_BACKWARD] = a->phase_ns[PHASE_BACKWARD];
-    ns[PART_EXPOSED] = p->exposed_comm_ns;
-    ns[PART_OPTIMIZER] = a->phase_ns[PHASE_OPTIMIZER];
-    ns[PART_REST] = a->median_ns;
-    for (unsigned i = 0; i < PART_REST; i++)
-        ns[PART_REST] -= ns[i];
+    if (item->what == WHERE_THROUGHOUT)
+        return say(p->lang, item->alike >= s->where.t.n_ranks ? "compare.all-computation" : "compare.computation-of",
+                   "rank", rank, NULL);
+    if (item->phase >= PHASES)
+        return g_strdup(layers ? layers : word(p->lang, "lane.compute"));
+    return layers ? say(p->lang, "compare.phase-of", "phase", word(p->lang, phases[item->phase]), "layers", layers, NULL)
+                  : g_strdup(word(p->lang, phases[item->phase]));
 }
 
-static int by_size(const void *a, const void *b)
+/* What an item is called. */
+static char *called(const struct scene *s, const struct where_item *item)
 {
-    const struct difference *x = a, *y = b;
+    const struct pen *p = &s->frame.pen;
+    g_autofree char *peer = item->peer == OP_NONE ? NULL : pen_rank(p, item->peer);
 
-    return (llabs(x->ns) < llabs(y->ns)) - (llabs(x->ns) > llabs(y->ns));
+    switch (item->what) {
+    case WHERE_BUCKET:
+        return say(p->lang, "compare.bucket", "n", count(item->bucket + p->look->count_from), NULL);
+    case WHERE_MESSAGE:
+        return say(p->lang, "compare.messages", "rank", peer, NULL);
+    case WHERE_PEER:
+        return say(p->lang, "compare.waiting", "rank", peer, NULL);
+    case WHERE_BUCKETS:
+        return g_strdup(word(p->lang, "compare.buckets"));
+    case WHERE_MESSAGES:
+    case WHERE_COMM:
+        return g_strdup(word(p->lang, "legend.comm"));
+    case WHERE_PEERS:
+        return g_strdup(word(p->lang, "compare.waiting-all"));
+    case WHERE_COPIES:
+        return g_strdup(word(p->lang, "compare.copies"));
+    case WHERE_IDLING:
+        return g_strdup(word(p->lang, "compare.idle"));
+    default:
+        return computation(s, item);
+    }
 }
 
-/* "exposed communication 12.3 ms shorter · backward 1.0 ms longer", the greatest first; g_free. */
+/* "backward of layer3 12.3 ms longer · waiting for rank 2 1.0 ms longer · rest 0.1 ms shorter"; g_free. */
 static char *differences(const struct scene *s, const struct language *l)
 {
-    static const char *const keys[PARTS] = {"phase.forward", "phase.backward", "legend.exposed", "phase.optimizer",
-                                            "breakdown.rest"};
-    const struct analysis *first = s->sides[0].analysis, *last = s->sides[s->n - 1].analysis;
-    int64_t before[PARTS], after[PARTS];
-    struct difference found[PARTS];
+    const unsigned n = s->known ? where_main_items(&s->where) : 0;
+    int64_t left_ns = s->where.step_ns[1] - s->where.step_ns[0];
     GString *text = g_string_new(NULL);
 
-    split(first, before);
-    split(last, after);
-    for (unsigned i = 0; i < PARTS; i++)
-        found[i] = (struct difference){keys[i], after[i] - before[i]};
-    qsort(found, PARTS, sizeof *found, by_size);
-    for (unsigned i = 0; i < PARTS && (double)llabs(found[i].ns) > LEAST * (double)first->median_ns; i++) {
+    for (unsigned i = 0; i <= n && s->known; i++) {
         char time[32];
-        g_autofree char *one = say(l, found[i].ns > 0 ? "compare.part-longer" : "compare.part-shorter", "part",
-                                   word(l, found[i].key), "time", format_duration(llabs(found[i].ns), time), NULL);
-        g_string_append_printf(text, "%s%s", text->len ? " · " : "", one);
+        const int64_t ns = i < n ? s->where.items[i].ns : left_ns;
+        g_autofree char *part = i < n ? called(s, &s->where.items[i]) : g_strdup(word(l, "breakdown.rest"));
+        g_autofree char *one = say(l, ns > 0 ? "compare.part-longer" : "compare.part-shorter", "part", part, "time",
+                                   format_duration(llabs(ns), time), NULL);
+        if (ns)
+            g_string_append_printf(text, "%s%s", text->len ? " · " : "", one);
+        left_ns -= ns;
     }
     return g_string_free(text, FALSE);
 }
 
 static char *message(const struct scene *s, const struct language *l)
 {
-    const struct side *first = &s->sides[0], *last = &s->sides[s->n - 1];
+    const struct step_side *first = &s->sides[0], *last = &s->sides[s->n - 1];
     const int64_t ns = last->analysis->median_ns - first->analysis->median_ns;
     char time[32], percent[32];
 
@@ -123,10 +139,10 @@ static bool divide_height(struct scene *s)
     return s->shown;
 }
 
-/* The first ranks, and in place of the last the one that is slowest in the last step. */
+/* The first ranks, and in place of the last the one that the difference is told of. */
 static void collect(struct scene *s)
 {
-    const uint32_t slowest = s->sides[s->n - 1].analysis->slowest_rank;
+    const uint32_t slowest = s->known ? s->where.rank : s->sides[s->n - 1].analysis->slowest_rank;
     g_autofree uint32_t *ranks = g_new(uint32_t, s->shown);
 
     for (uint32_t i = 0; i < s->shown; i++)
@@ -151,7 +167,7 @@ static void place_columns(struct scene *s)
     int64_t most_ns = 1;
 
     for (uint32_t i = 0; i < s->n; i++) {
-        const struct side *side = &s->sides[i];
+        const struct step_side *side = &s->sides[i];
         names = MAX(names, pen_width(p, &p->strong, side->name));
         most_ns = MAX(most_ns, side->rows.span_ns);
         for (uint32_t r = 0; r < s->shown; r++) {
@@ -187,6 +203,19 @@ static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns
     frame_text(f, x1 + FRAME_AIR, y, &p->strong, ALIGN_LEFT, ROLE_INK, signed_text(ns - first_ns, text));
 }
 
+/* Below its lanes, where the first part of the difference is. */
+static void paint_marks(const struct scene *s, uint32_t i, uint32_t rank, double y)
+{
+    const GArray *pieces = i == 0 ? s->marked[0] : i + 1 == s->n ? s->marked[1] : NULL;
+    const double least = 1;
+
+    for (guint k = 0; s->known && rank == s->where.rank && pieces && k < pieces->len; k++) {
+        const struct where_piece *piece = &g_array_index(pieces, struct where_piece, k);
+        const double x0 = axis_x(&s->axis, piece->start_ns), x1 = axis_x(&s->axis, piece->end_ns);
+        pen_box(&s->frame.pen, x0, y, MAX(x1 - x0, least), MARK, pen_shade(&s->frame.pen, ROLE_INK));
+    }
+}
+
 static void paint_rank(const struct scene *s, uint32_t r, double y)
 {
     const struct frame *f = &s->frame;
@@ -198,10 +227,11 @@ static void paint_rank(const struct scene *s, uint32_t r, double y)
     pen_group_rank(p, s->sides[0].rows.rows[r].rank);
     frame_text(f, f->x0, y + s->lane / 2, &p->strong, ALIGN_LEFT, ROLE_INK, rank);
     for (uint32_t i = 0; i < s->n; y += high + (i++ ? STRIP : BELOW)) {
-        const struct side *side = &s->sides[i];
+        const struct step_side *side = &s->sides[i];
         const struct row *row = &side->rows.rows[r];
         frame_text(f, s->axis.x0 - FRAME_AIR, y + s->lane / 2, &p->strong, ALIGN_RIGHT, i ? ROLE_INK : ROLE_MUTED, side->name);
         lanes_paint(p, &s->axis, &side->trace->t, row, &style, y);
+        paint_marks(s, i, row->rank, y + high);
         if (i)
             paint_difference(s, s->sides[0].rows.rows[r].end_ns, row->end_ns, y + high + STRIP / 2 - 2);
     }
@@ -231,15 +261,19 @@ static void paint(const struct scene *s)
 
 static void legend(struct scene *s)
 {
-    const struct side *last = &s->sides[s->n - 1];
-    struct legend_entry entries[LANES_LEGEND_MAX];
+    const struct step_side *last = &s->sides[s->n - 1];
+    struct legend_entry entries[LANES_LEGEND_MAX + 1];
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     struct step_rows rows;
 
     rows_collect(&rows, last->trace, last->analysis->median_step, 1, &last->analysis->slowest_rank);
     const double ns_per_unit = (double)rows.span_ns / (s->frame.x1 - s->frame.x0);
     rows_simplify(&rows, ns_per_unit);
-    frame_legend(&s->frame, lanes_legend(&s->frame.pen, &rows, &last->trace->t, ns_per_unit, false, texts, entries), entries);
+    unsigned n = lanes_legend(&s->frame.pen, &rows, &last->trace->t, ns_per_unit, false, texts, entries);
+    if (s->known && s->where.items[0].what != WHERE_REST)
+        entries[n++] = (struct legend_entry){.text = word(s->frame.pen.lang, "compare.mark"),
+                                             .shade = pen_shade(&s->frame.pen, ROLE_INK)};
+    frame_legend(&s->frame, n, entries);
     rows_release(&rows);
 }
 
@@ -250,8 +284,51 @@ static void add_side(struct scene *s, const struct pen *p, const char *name, con
 {
     g_autofree char *whole = words_overlap(p->lang, name);
 
-    s->sides[s->n++] = (struct side){trace, analysis, pen_ellipsize(p, &p->strong, whole, MAX_NAME), {0}};
+    s->sides[s->n++] = (struct step_side){trace, analysis, pen_ellipsize(p, &p->strong, whole, MAX_NAME), {0}};
     s->comm |= rows_communicate(trace, analysis->median_step);
+}
+
+/* Of the rank's median step, what is in the first part of the difference, neighbours joined. */
+static GArray *list_marked(const struct scene *s, const struct step_side *side)
+{
+    struct walk walk;
+    GArray *found = g_array_new(FALSE, FALSE, sizeof(struct where_piece));
+
+    walk_init(&walk, side->trace);
+    g_autoptr(GArray) pieces = walk_pieces(&walk, side->analysis->median_step, s->where.rank);
+    for (guint i = 0; i < pieces->len; i++) {
+        const struct where_piece *piece = &g_array_index(pieces, struct where_piece, i);
+        struct where_piece *last = found->len ? &g_array_index(found, struct where_piece, found->len - 1) : NULL;
+        if (!where_item_has(&s->where, &s->where.items[0], &piece->key))
+            continue;
+        if (last && last->end_ns == piece->start_ns)
+            last->end_ns = piece->end_ns;
+        else
+            g_array_append_vals(found, piece, 1);
+    }
+    walk_release(&walk);
+    return found;
+}
+
+static void find_where(struct scene *s)
+{
+    const struct step_side *first = &s->sides[0], *last = &s->sides[s->n - 1];
+    const struct where_run base = {first->trace, first->analysis}, new = {last->trace, last->analysis};
+
+    s->known = where_of_traces(&s->where, &base, 1, &new, 1, NULL) && s->where.n_items;
+    for (unsigned i = 0; i < 2 && s->known; i++)
+        s->marked[i] = list_marked(s, i ? last : first);
+}
+
+static void scene_release(struct scene *s)
+{
+    for (unsigned i = 0; i < 2; i++)
+        g_clear_pointer(&s->marked[i], g_array_unref);
+    where_release(&s->where);
+    for (uint32_t i = 0; i < s->n; i++) {
+        rows_release(&s->sides[i].rows);
+        g_free(s->sides[i].name);
+    }
 }
 
 static bool takes_time(const struct trace *trace, const struct analysis *a)
@@ -292,6 +369,7 @@ static bool draw_compare(const struct figure_input *in, const struct pen *pen, G
     g_autofree char *what = message(&s, pen->lang), *title = frame_headline(pen, in->digest, what),
                     *origin = words_origin(pen, in, in->analysis->median_step);
     s.frame = frame_begin(pen, title, what, origin);
+    find_where(&s);
     legend(&s);
     const bool ok = divide_height(&s) || frame_no_room(pen, "compare", "a rank's lanes", error);
     if (ok) {
@@ -299,10 +377,7 @@ static bool draw_compare(const struct figure_input *in, const struct pen *pen, G
         place_columns(&s);
         paint(&s);
     }
-    for (uint32_t i = 0; i < s.n; i++) {
-        rows_release(&s.sides[i].rows);
-        g_free(s.sides[i].name);
-    }
+    scene_release(&s);
     return ok;
 }
 

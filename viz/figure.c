@@ -9,7 +9,7 @@
 const struct figure *const figures[] = {&figure_timeline, &figure_breakdown, &figure_memory,
                                         &figure_sweep,    &figure_grid,      &figure_overlap,
                                         &figure_buckets,  &figure_compare, &figure_allreduce,
-                                        &figure_dp,       &figure_ddp,     NULL};
+                                        &figure_dp,       &figure_ddp,     &figure_trend, NULL};
 
 const struct figure *figure_find(const char *name)
 {
@@ -37,7 +37,9 @@ static char *title_of(const struct figure *f, const struct figure_input *in, con
     const char *model = in->trace ? in->trace->t.model : in->digest ? in->digest->model : NULL;
     g_autofree char *kind = g_strconcat("name-", f->name, NULL);
     g_autofree char *title =
-        in->series && !in->trace && !in->digest
+        in->runs ? say(l, "figure.title-of-sweep", "kind", word_or(l, "figure", kind), "what",
+                       in->file ? in->file : word(l, "figure.options"), NULL)
+        : in->series && !in->trace && !in->digest
             ? say(l, "figure.title-of-sweep", "kind", word_or(l, "figure", kind), "what",
                   in->series->title ? in->series->title : word(l, "figure.options"), NULL)
             : say(l, "figure.title", "kind", word_or(l, "figure", kind), "mode",

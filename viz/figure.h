@@ -4,6 +4,7 @@
 
 #include "profile/analyze.h"
 #include "profile/digest.h"
+#include "profile/measurement.h"
 #include "profile/series.h"
 #include "profile/trace.h"
 #include "viz/draw.h"
@@ -11,7 +12,8 @@
 #include "viz/palette.h"
 #include "viz/pen.h"
 
-/* What there is: a run has trace, analysis and digest; a report only a digest; a sweep only a series.  What is not
+/* What there is: a run has trace, analysis and digest; a report only a digest; a sweep only a series; a
+ * history only runs.  What is not
  * there is NULL; a figure says what it lacks. */
 struct figure_input {
     const struct trace *trace;
@@ -22,6 +24,8 @@ struct figure_input {
     const char *file;             /* of the file that the trace is from; NULL: none */
     const struct variant *others; /* the same step with other overlaps, to compare with: the first one most */
     uint32_t n_others;
+    struct measurement *const *runs; /* of a history, the oldest first */
+    uint32_t n_runs;
 };
 
 /* What the colours of cells tell apart. */
@@ -62,7 +66,7 @@ struct figure {
 };
 
 extern const struct figure figure_timeline, figure_breakdown, figure_memory, figure_sweep, figure_grid,
-    figure_overlap, figure_buckets, figure_compare;
+    figure_overlap, figure_buckets, figure_compare, figure_trend;
 extern const struct figure figure_allreduce, figure_dp, figure_ddp;
 extern const struct figure *const figures[]; /* ends with NULL */
 const struct figure *figure_find(const char *name);
