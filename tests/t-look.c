@@ -421,7 +421,7 @@ static void test_notes(void)
     g_assert_no_error(error);
     check_figure(d);
     find_text(d, "here it begins");
-    const struct item *text = find_text(d, "of rank 2"), *target = find_span(d, "B3 ", 2);
+    const struct item *text = find_text(d, "of rank 2"), *target = find_span(d, "B · ", 2 * 8 + 3);
     bool reaches = false;
     for (unsigned i = 0; i < d->items->len; i++) {
         const struct item *m = item_at(d, i);
