@@ -37,10 +37,13 @@ static void check_golden(const struct figure *f, const struct figure_input *in, 
                                          .height = 720,
                                          .lang = language_find(languages[l], NULL)},
                                     cells = {.width = 800, .height = 576, .lang = o.lang};
-        g_autoptr(GBytes) list = figure_render(f, in, &o, &draw_list, NULL);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GBytes) list = figure_render(f, in, &o, &draw_list, &error);
+        g_assert_no_error(error);
         g_autofree char *list_name = g_strdup_printf("%s-%s.list", name, languages[l]);
         compare(list_name, list);
-        g_autoptr(GBytes) text = figure_render(f, in, &cells, &draw_text, NULL);
+        g_autoptr(GBytes) text = figure_render(f, in, &cells, &draw_text, &error);
+        g_assert_no_error(error);
         g_autofree char *text_name = g_strdup_printf("%s-%s.txt", name, languages[l]);
         compare(text_name, text);
     }

@@ -2,8 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/hand-digest.h"
+#include "tests/pipe-trace.h"
 #include "tests/subject.h"
 #include "tests/tap.h"
+#include "tests/work-trace.h"
 
 /* --- themes */
 
@@ -114,11 +117,113 @@ static void test_every_look(void)
     g_assert_cmpuint(drawn, >, of / 2);
 }
 
+/* --- letters that the last row can read */
+
+#define READABLE 20.0 /* px of an em on a slide */
+#define DETAIL   15.0 /* captions, and what is said in more detail below a name or a bar */
+
+/* What fills a canvas of that many ranks: no label is left out, none is smaller. */
+static const struct {
+    const struct figure *figure;
+    uint32_t ranks;
+    double least;
+} dense[] = {
+    {&figure_allreduce, 8, 18}, /* 14 steps of a ring, a box each */
+    {&figure_compare, 4, 13},   /* two lanes a rank of each side */
+    {&figure_timeline, 8, 15},  /* two lanes a rank, and names beside them */
+};
+
+static void typical(struct subject *s, uint32_t ranks, bool pipeline)
+{
+    struct scene_spec spec = scene_bert();
+    memset(s, 0, sizeof *s);
+    spec.ranks = ranks;
+    spec.layers = 4;
+    spec.buckets = 6;
+    if (pipeline)
+        pipe_simulate(&(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=0", ranks, 1, 2 * ranks, 1, 0}, &s->trace);
+    else
+        scene_make(&spec, &s->trace);
+    g_assert_true(analyze(&s->trace, &s->analysis, NULL));
+    digest_make(&s->own, &(struct report){.trace = &s->trace, .analysis = &s->analysis});
+    s->run = (struct figure_input){.trace = &s->trace, .analysis = &s->analysis, .digest = &s->own};
+    spec.overlap = false;
+    if (pipeline)
+        pipe_simulate(&(struct pipe_case){"gpipe", "F=1,B=1,W=1,C=0", ranks, 1, 2 * ranks, 1, 0}, &s->other);
+    else
+        scene_make(&spec, &s->other);
+    g_assert_true(analyze(&s->other, &s->other_analysis, NULL));
+    s->variant = (struct variant){"none", &s->other, &s->other_analysis, NULL};
+    s->pair = s->run;
+    s->pair.others = &s->variant;
+    s->pair.n_others = 1;
+    lecture_digest(&s->digest);
+    s->report = (struct figure_input){.digest = &s->digest};
+    buckets_series(&s->series);
+    s->sweep = (struct figure_input){.series = &s->series};
+    work_simulate(&(struct work){.mode = &mode_ddp, .ranks = ranks, .algo = ALLREDUCE_RING}, &s->reduced_trace);
+    g_assert_true(analyze(&s->reduced_trace, &s->reduced_analysis, NULL));
+    s->reduced = (struct figure_input){.trace = &s->reduced_trace, .analysis = &s->reduced_analysis};
+    work_simulate(&(struct work){.mode = &mode_dp, .ranks = ranks, .algo = ALLREDUCE_TREE}, &s->scattered_trace);
+    g_assert_true(analyze(&s->scattered_trace, &s->scattered_analysis, NULL));
+    s->scattered = (struct figure_input){.trace = &s->scattered_trace, .analysis = &s->scattered_analysis};
+}
+
+/* Room for a text at 20 px in the least box that it lies in, but for a ground of its own; none in none. */
+static bool could_be_large(const struct draw *d, const struct item *text)
+{
+    const double x = (text->x0 + text->x1) / 2, y = (text->y0 + text->y1) / 2, w = text->x1 - text->x0;
+    const struct item *box = NULL;
+    for (unsigned i = 0; i < d->items->len && item_at(d, i) != text; i++) {
+        const struct item *m = item_at(d, i);
+        if (m->kind == ITEM_RECT && m->fill >= 0 && contains(m, x, y) && fabs(m->x1 - m->x0 - w - 4) > 0.05 &&
+            m->x1 - m->x0 < d->width / 2 && (!box || m->x1 - m->x0 <= box->x1 - box->x0))
+            box = m;
+    }
+    return !box || (box->x1 - box->x0 >= w * READABLE / text->size + 8 && box->y1 - box->y0 >= READABLE * 1.7);
+}
+
+static void check_sizes(const struct figure *f, const struct figure_input *in, const char *language, uint32_t ranks)
+{
+    const struct figure_options o = {.width = 1280, .height = 720, .lang = language_find(language, NULL)};
+    struct draw *d = draw(f, in, &o, NULL);
+    unsigned small = 0;
+    g_assert_nonnull(d);
+    for (unsigned i = 0; i < d->items->len; i++) {
+        const struct item *m = item_at(d, i);
+        if (!m->text || m->size >= READABLE)
+            continue;
+        small++;
+        bool allowed = m->size == DETAIL;
+        for (unsigned e = 0; e < G_N_ELEMENTS(dense); e++)
+            allowed |= dense[e].figure == f && ranks >= dense[e].ranks && m->size >= dense[e].least;
+        if (!allowed && could_be_large(d, m))
+            g_error("%s of %u ranks, %s: '%s' is of %.1f px", f->name, ranks, language, m->text, m->size);
+    }
+    g_test_message("%s of %u ranks, %s: %u of %u smaller", f->name, ranks, language, small, d->items->len);
+    draw_list.cancel(d);
+}
+
+static void test_sizes(void)
+{
+    static const char *const languages[] = {"en", "ko"};
+    for (unsigned i = 0; i < 4; i++) {
+        const uint32_t ranks = i % 2 ? 8 : 4;
+        struct subject s;
+        typical(&s, ranks, i / 2);
+        for (unsigned k = 0; figures[k]; k++)
+            for (unsigned l = 0; l < G_N_ELEMENTS(languages) && subject_suits(&s, figures[k]); l++)
+                check_sizes(figures[k], subject_input(&s, figures[k]), languages[l], ranks);
+        subject_release(&s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/look/contrast", test_contrast);
     g_test_add_func("/look/print", test_print);
     g_test_add_func("/look/every-look", test_every_look);
+    g_test_add_func("/look/sizes", test_sizes);
     return g_test_run();
 }

@@ -35,8 +35,8 @@ struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct 
 
     p.title = (struct font){roomy ? 28 : 24, WEIGHT_BOLD};
     p.strong = (struct font){roomy ? 20 : 14, WEIGHT_BOLD};
-    p.text = (struct font){roomy ? 17 : 13, WEIGHT_NORMAL};
-    p.small = (struct font){roomy ? 14 : 13, WEIGHT_NORMAL};
+    p.text = (struct font){roomy ? 20 : 13, WEIGHT_NORMAL};
+    p.small = (struct font){roomy ? 15 : 13, WEIGHT_NORMAL};
     return p;
 }
 

@@ -11,11 +11,11 @@
 #include "viz/sweep-bars.h"
 #include "viz/words.h"
 
-#define TITLE_LINE 24.0 /* what the axis upwards counts */
+#define TITLE_LINE 26.0 /* what the axis upwards counts */
 #define BEST_LINE  36.0
-#define TICK_LINE  32.0
-#define NAME_LINE  24.0 /* the option below its values */
-#define NAME_APART 21.0 /* of names at the ends of curves */
+#define TICK_LINE  40.0
+#define NAME_LINE  28.0 /* the option below its values */
+#define NAME_APART 24.0 /* of names at the ends of curves */
 #define MAX_NAME   180.0
 #define TICK_GAP   60.0
 #define TICK_APART 14.0 /* between values of the option */
@@ -174,7 +174,7 @@ static void paint_tick(const struct scene *s, const char *value, double x, doubl
     if (middle - half < *clear_from)
         return;
     pen_line(&f->pen, x, s->y.at0, x, s->y.at0 + 5, pen_color(&f->pen, ROLE_MUTED), 1, false);
-    frame_text(f, middle, s->y.at0 + TICK_LINE / 2 + 3, &f->pen.text, ALIGN_CENTER, ROLE_MUTED, text);
+    frame_text(f, middle, s->y.at0 + TICK_LINE / 2 + 6, &f->pen.text, ALIGN_CENTER, ROLE_MUTED, text);
     *clear_from = middle + half + TICK_APART;
 }
 
