@@ -206,7 +206,7 @@ static void paint_x_axis(const struct scene *s)
             paint_tick(s, s->series->points[k].values[c->axis], x, &clear_from);
         before = x;
     }
-    const char *axis = s->series->axes[c->axis];
+    const char *axis = words_option(f->pen.lang, s->series->axes[c->axis]);
     g_autofree char *title = !c->log
                                  ? g_strdup(axis)
                                  : say(f->pen.lang, c->low > 0 ? "sweep.logarithmic" : "sweep.logarithmic-0",
@@ -267,7 +267,7 @@ static void paint_curve(const struct scene *s, uint32_t k)
     for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++) {
         const struct series_point *at = point_of(s, k, i);
         char time[32];
-        g_autofree char *place = series_place(s->series, (uint32_t)(at - s->series->points));
+        g_autofree char *place = words_place(p->lang, s->series, (uint32_t)(at - s->series->points));
         pen_span(p, x_of(s, k, i) - POINT, y_of(s, at->step_ns) - POINT, 2 * POINT, 2 * POINT, place, OP_NONE,
                  format_duration(at->step_ns, time));
     }
@@ -312,7 +312,7 @@ static void paint_best(const struct scene *s)
     const struct series_point *best = &s->series->points[s->series->best];
     const double x = curves_at(&s->curves, &s->x, s->curves.at[s->series->best]), y = y_of(s, best->step_ns);
     char number[32];
-    g_autofree char *values = series_place(s->series, s->series->best);
+    g_autofree char *values = words_place(f->pen.lang, s->series, s->series->best);
     g_autofree char *whole =
         say(f->pen.lang, "sweep.best", "place", values, "time", format_duration(best->step_ns, number), NULL);
     g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.strong, whole, f->x1 - f->x0);
@@ -394,7 +394,7 @@ static bool draw_sweep(const struct figure_input *in, const struct pen *pen, GEr
     g_autofree char *brief = NULL, *title = words_sweep_headline(pen->lang, in->series, &brief),
                     *origin = words_sweep_caption(pen->lang, in->series, pen->look->caption);
     s.frame = frame_begin(pen, title, brief, origin);
-    if (!curves_make(&s.curves, in->series))
+    if (!curves_make(&s.curves, in->series, pen->lang))
         return sweep_bars(&s.frame, in->series, error);
     s.alone = s.curves.n == 1;
     paint(&s);
