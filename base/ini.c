@@ -9,7 +9,7 @@
 
 G_DEFINE_QUARK(parprof_ini, ini_error)
 
-/* Far above any model or cluster, and small enough that looking keys up one by one stays cheap. */
+/* Far above any model, cluster or language. */
 #define TEXT_MAX ((gsize)64 << 10)
 
 /* A group's own line has no key. */
@@ -24,6 +24,7 @@ struct ini {
     GKeyFile *values;
     bool utf8;       /* outside comments too */
     GArray *entries; /* of struct entry, in file order */
+    GHashTable *places; /* index in entries, plus 1, by group and key */
 };
 
 static void clear_entry(gpointer data)
@@ -33,14 +34,17 @@ static void clear_entry(gpointer data)
     g_free(e->key);
 }
 
+static char *place_of(const char *group, const char *key)
+{
+    return g_strconcat(group, key ? "\n" : NULL, key, NULL);
+}
+
 static struct entry *find(const struct ini *ini, const char *group, const char *key)
 {
-    for (guint i = 0; group && i < ini->entries->len; i++) {
-        struct entry *e = &g_array_index(ini->entries, struct entry, i);
-        if (strcmp(e->group, group) == 0 && g_strcmp0(e->key, key) == 0)
-            return e;
-    }
-    return NULL;
+    g_autofree char *place = group ? place_of(group, key) : NULL;
+    const guint at = place ? GPOINTER_TO_UINT(g_hash_table_lookup(ini->places, place)) : 0;
+
+    return at ? &g_array_index(ini->entries, struct entry, at - 1) : NULL;
 }
 
 static void fail_line(const struct ini *ini, unsigned line, GError **error, const char *format, ...)
@@ -116,6 +120,7 @@ static bool scan_line(struct ini *ini, char *line, unsigned number, const char *
     entry.group = g_strdup(entry.group);
     entry.key = g_strdup(entry.key);
     g_array_append_val(ini->entries, entry);
+    g_hash_table_insert(ini->places, place_of(entry.group, entry.key), GUINT_TO_POINTER(ini->entries->len));
     *group = entry.group;
     return true;
 }
@@ -141,6 +146,7 @@ static struct ini *parse(const char *text, const char *file, bool utf8, GError *
     ini->values = g_key_file_new();
     ini->entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
     g_array_set_clear_func(ini->entries, clear_entry);
+    ini->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(GError) cause = NULL;
     bool ok = false;
     if (strlen(text) > TEXT_MAX)
@@ -240,6 +246,7 @@ void ini_free(struct ini *ini)
     g_free(ini->text);
     g_key_file_free(ini->values);
     g_array_unref(ini->entries);
+    g_hash_table_unref(ini->places);
     g_free(ini);
 }
 

@@ -1,18 +1,30 @@
 #!/bin/sh
 # A pipeline's grid from the command line: small enough for a slide, as the options say.
 . "${srcdir:-.}/tests/tap.sh"
-unit="--mode pipeline --backend sim --layers 8 --ranks 4 --chunks 8 --cost unit:F=1,B=1,W=1,C=0"
+pipeline="--mode pipeline --backend sim --ranks 4 --chunks 8" costs="--layers 8 --cost unit:F=1,B=1,W=1,C=0"
+unit="$pipeline $costs"
 
-# With two stages a rank there are twice or thrice as many spans to point at.
-for schedule in gpipe:24 1f1b:24 interleaved:24 zb1p:24 zbv:34 dualpipev:34; do
-    kb=${schedule#*:} schedule=${schedule%:*}
-    # shellcheck disable=SC2086
-    run $unit --schedule $schedule --figure grid -o $schedule.svg
-    [ "$status" = 0 ] && [ "$(wc -c <$schedule.svg)" -lt $((kb * 1024)) ]
-    result $? "a grid of $schedule in less than $kb KB"
+# With either costs, whatever the language.
+run list
+for schedule in $(sed -n '/^schedules/,/^splits/s/^  \([^ ]*\) .*/\1/p' "$dir/out"); do
+    most=0
+    for lang in en ko; do
+        for cost in "" "$costs"; do
+            # shellcheck disable=SC2086
+            run $pipeline $cost --schedule $schedule --lang $lang --figure grid -o g.svg
+            bytes=$(wc -c <g.svg)
+            [ "$status" = 0 ] && [ "$bytes" -gt "$most" ] && most=$bytes
+            [ "$status" = 0 ] || most=999999
+        done
+    done
+    [ "$most" -lt $((24 * 1024)) ]
+    result $? "grids of $schedule take less than 24 KB: $most bytes"
 done
+run $unit --schedule zbv --count-from 1 --figure grid -o zbv.svg
+[ "$(grep -c '<title>I · ' zbv.svg)" = 8 ] && grep -q '<title>I · .* 8 · ' zbv.svg && ! grep -q '<title>I0' zbv.svg
+result $? "cells of a rank and a stage that last equally long say so once"
 # shellcheck disable=SC2086
-run $unit --schedule 1f1b --figure none --trace t.json --report r.json
+run $unit --schedule 1f1b --figure grid -o 1f1b.svg --trace t.json --report r.json
 run render t.json --figure grid -o again.svg
 [ "$status" = 0 ] && cmp -s 1f1b.svg again.svg
 result $? "from the trace the same grid"

@@ -22,8 +22,10 @@ SEQUENTIAL_TESTS = \
 	%D%/t-cost \
 	%D%/t-ddp \
 	%D%/t-digest \
+	%D%/t-edges \
 	%D%/t-export \
 	%D%/t-files \
+	%D%/t-golden \
 	%D%/t-grid \
 	%D%/t-hops \
 	%D%/t-import \
@@ -31,6 +33,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-lang \
 	%D%/t-look \
 	%D%/t-lower \
+	%D%/t-marks %D%/t-trend \
 	%D%/t-measurement \
 	%D%/t-model \
 	%D%/t-nccl \
@@ -65,6 +68,7 @@ UNIT_TESTS = \
 	%D%/t-data \
 	%D%/t-dp \
 	%D%/t-draw \
+	%D%/t-draw-files \
 	%D%/t-exec \
 	%D%/t-flow \
 	%D%/t-history \
@@ -126,10 +130,15 @@ endif
 %C%_t_collect_here_CPPFLAGS = $(AM_CPPFLAGS) $(COLLECT_CPPFLAGS)
 %C%_t_collect_here_LDADD = $(LDADD) $(COLLECT_LIBS)
 %C%_t_dp_SOURCES = %D%/t-dp.c %D%/plans.c
+%C%_t_draw_files_SOURCES = %D%/t-draw-files.c %D%/scene.c
 %C%_t_draw_SOURCES = %D%/t-draw.c %D%/scene.c viz/draw-svg.c viz/svg-put.c viz/svg-texts.c
 %C%_t_grid_SOURCES = %D%/t-grid.c %D%/draw-list.c
 %C%_t_import_SOURCES = %D%/t-import.c %D%/draw-list.c %D%/scene.c
-%C%_t_look_SOURCES = %D%/t-look.c %D%/draw-list.c %D%/scene.c
+%C%_t_edges_SOURCES = %D%/t-edges.c %D%/draw-list.c %D%/scene.c %D%/subject.c
+%C%_t_golden_SOURCES = %D%/t-golden.c %D%/draw-list.c %D%/scene.c %D%/subject.c
+%C%_t_look_SOURCES = %D%/t-look.c %D%/draw-list.c %D%/scene.c %D%/subject.c
+%C%_t_marks_SOURCES = %D%/t-marks.c %D%/draw-list.c %D%/scene.c %D%/subject.c
+%C%_t_trend_SOURCES = %D%/t-trend.c %D%/draw-list.c %D%/scene.c %D%/subject.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
@@ -143,12 +152,12 @@ check_PROGRAMS += $(SEQUENTIAL_TESTS)
 TESTS += $(SEQUENTIAL_TESTS)
 endif
 EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%/data/echo-allreduce.txt \
-	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/fake-cupti.c %D%/fake-cupti.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
+	%D%/data/megatron-steps.txt %D%/draw-list.h %D%/draw-scene.h %D%/fake-cupti.c %D%/fake-cupti.h %D%/files/v0.1/plan.json %D%/files/v0.1/report-cpu.json \
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
 	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/stats-scipy.py %D%/golden/stats-scipy.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/noise.h %D%/operand.h %D%/pairs.h \
-	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
+	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/runs.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h %D%/subject.h %D%/svg-read.h \
 	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp %D%/work-trace.h
 LDADD = $(CORE_LIBS)
 # Driven by cuda-*.sh on emulated GPUs.

@@ -15,7 +15,7 @@ result $? "no figure names a colour"
 # Keys in full, as word(l, "a.b") and say(l, "a.b", ...) have them; those that are put together are listed here.
 (cd "$srcdir" && cat viz/*.c cli/*.c) | tr -d '\n' | grep -oE '"[a-z-]+\.[a-z0-9-]+"' | tr -d '"' | sort -u >"$dir/used"
 awk '/^\[/ { group = substr($0, 2, length($0) - 2) } /^[a-z]/ { print group "." $1 }' "$srcdir/viz/lang/en.ini" | sort >"$dir/known"
-grep -vE '^(op|algo|overlap|label|value|memory|language)\.|^figure\.name-|^timeline\.(saves|costs|shorter|longer)|^phase\.comm' "$dir/known" >"$dir/must"
+grep -vE '^(op|algo|overlap|label|value|memory|mode|option|language)\.|^figure\.name-|^timeline\.(saves|costs|shorter|longer)|^phase\.comm' "$dir/known" >"$dir/must"
 comm -23 "$dir/must" "$dir/used" >"$dir/out"
 [ ! -s "$dir/out" ]
 result $? "every text of a language is said by some figure"
@@ -112,8 +112,9 @@ run render t.json --from 5 --to 3ms
 result $? "nothing between two times is refused"
 
 # ---- SVG and text
-[ "$(grep -c '<g id="rank-[0-3]">' light.svg)" = 4 ] && [ "$(grep -c '<title>[FB][0-7] · ' light.svg)" = 64 ] && ! grep -q '<style' light.svg
-result $? "a group a rank, a title a span, no style sheet"
+[ "$(grep -c '<g id="rank-[0-3]">' light.svg)" = 4 ] && [ "$(grep -c '<title>[FB] · ' light.svg)" = 8 ] &&
+    [ "$(grep '<title>[FB] · ' light.svg | grep -oE 'h-[0-9]+(zm|">)' | wc -l)" = 64 ] && ! grep -q '<style' light.svg
+result $? "a group a rank, a title over every span, no style sheet"
 if command -v xmllint >/dev/null; then
     xmllint --noout light.svg dark.svg print.svg ko.svg own.svg note.svg zoom.svg
     result $? "well-formed"

@@ -244,7 +244,7 @@ void scene_make(const struct scene_spec *s, struct trace *trace)
         make_step(&m);
     trace_label(trace, "engine", "%s", s->simulated ? "sim" : "cpu");
     trace_label(trace, "link", "paced to 10 Gb/s, 20 µs");
-    trace_label(trace, "cost", "analytic, cluster a100x4");
+    trace_label(trace, "cost", "analytic on a100x4");
     trace_finish(trace);
     g_free(m.free_ns);
     g_free(m.ready_ns);

@@ -88,7 +88,7 @@ static unsigned count_boxes(const struct draw *d, uint32_t color, double *least,
     *most = 0;
     for (unsigned i = 0; i < d->items->len; i++) {
         const struct item *m = item_at(d, i);
-        if (m->kind != ITEM_RECT || m->fill != color || m->y1 - m->y0 < 20)
+        if (m->kind != ITEM_RECT || m->fill != color || m->y1 - m->y0 < 24) /* not the legend's */
             continue;
         *least = MIN(*least, m->x1 - m->x0);
         *most = MAX(*most, m->x1 - m->x0);
@@ -106,9 +106,9 @@ static void test_squares(void)
     struct draw *d = draw(&figure_grid, &f.in, &o);
     g_assert_cmpuint(count_boxes(d, palette_color(palettes[0], ROLE_FORWARD), &f0, &f1), ==, 32);
     g_assert_cmpuint(count_boxes(d, palette_color(palettes[0], ROLE_BACKWARD), &b0, &b1), ==, 32);
-    g_assert_cmpfloat(f1 - f0, <, 0.02);
-    g_assert_cmpfloat(b1 - b0, <, 0.02);
-    g_assert_cmpfloat(fabs(b0 + 1 - 2 * (f0 + 1)), <, 0.05); /* a unit of air between cells */
+    g_assert_cmpfloat(f1 - f0, <, 0.11); /* edges lie on tenths */
+    g_assert_cmpfloat(b1 - b0, <, 0.11);
+    g_assert_cmpfloat(fabs(b0 + 1 - 2 * (f0 + 1)), <, 0.21); /* a unit of air between cells */
     for (unsigned micro = 0; micro < 8; micro++) {
         char text[8];
         g_snprintf(text, sizeof text, "F%u", micro);
@@ -197,6 +197,14 @@ static void test_late(void)
     fixture_release(&f);
 }
 
+static unsigned count_spans(const struct draw *d, const char *prefix)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < d->items->len; i++)
+        n += item_at(d, i)->kind == ITEM_SPAN && g_str_has_prefix(item_at(d, i)->name, prefix);
+    return n;
+}
+
 /* One cell an action, whatever its layers, and none for the waiting of channels. */
 static void test_timeline(void)
 {
@@ -204,7 +212,7 @@ static void test_timeline(void)
     struct fixture f;
     fixture_make(&f, &(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=1", 4, 1, 8, 1, 0});
     struct draw *d = draw(&figure_timeline, &f.in, &o);
-    g_assert_cmpuint(count_text(d, "F3"), ==, 4);
+    g_assert_cmpuint(count_spans(d, "F3 · "), ==, 4); /* its label may be the number alone */
     g_assert_cmpuint(count_text(d, "B7"), ==, 4);
     g_assert_cmpuint(count_text(d, "waits for peers"), ==, 0);
     g_assert_cmpuint(count_text(d, "bubble 25.0 ms"), ==, 4);

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "viz/words.h"
+
 #define BEFORE 4.0 /* how many times smaller than the smallest 0 counts as */
 
 static bool number_of(const char *text, double *out)
@@ -27,14 +29,14 @@ static uint32_t count_numbers(const struct series *s, uint32_t axis)
     return g_hash_table_size(seen);
 }
 
-static char *name_of(const struct curves *c, uint32_t point)
+static char *name_of(const struct curves *c, const struct language *l, uint32_t point)
 {
     GString *name = g_string_new(NULL);
 
     for (uint32_t axis = 0; axis < c->series->n_axes; axis++)
         if (axis != c->axis)
             g_string_append_printf(name, "%s%s", name->len ? ", " : "",
-                                   c->series->points[point].values[axis]);
+                                   words_value(l, c->series->axes[axis], c->series->points[point].values[axis]));
     return g_string_free(name, FALSE);
 }
 
@@ -56,7 +58,7 @@ static void span(struct curves *c, double value)
         c->least = MIN(c->least, value);
 }
 
-static void collect(struct curves *c)
+static void collect(struct curves *c, const struct language *l)
 {
     const struct series *s = c->series;
     g_autoptr(GHashTable) index = g_hash_table_new(g_str_hash, g_str_equal);
@@ -68,7 +70,7 @@ static void collect(struct curves *c)
         span(c, c->at[i]);
         if (s->points[i].why_not)
             continue;
-        char *name = name_of(c, i);
+        char *name = name_of(c, l, i);
         gpointer known = g_hash_table_lookup(index, name);
         const uint32_t k = known ? GPOINTER_TO_UINT(known) - 1 : c->n;
         if (known) {
@@ -83,7 +85,7 @@ static void collect(struct curves *c)
         g_array_sort_with_data(c->curves[k].points, by_value, c->at);
 }
 
-bool curves_make(struct curves *c, const struct series *s)
+bool curves_make(struct curves *c, const struct series *s, const struct language *l)
 {
     uint32_t most = 0;
     bool any = false;
@@ -100,7 +102,7 @@ bool curves_make(struct curves *c, const struct series *s)
     }
     if (!most)
         return false;
-    collect(c);
+    collect(c, l);
     c->log = c->low >= 0 && c->high / c->least > LOG_SPAN;
     return true;
 }

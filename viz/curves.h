@@ -3,6 +3,7 @@
 #define VIZ_CURVES_H
 
 #include "profile/series.h"
+#include "viz/lang.h"
 #include "viz/scale.h"
 
 struct curve {
@@ -24,7 +25,7 @@ struct curves {
 #define LOG_SPAN 20.0
 
 /* False: no option has numbers alone, or no point has any; nothing is to be released then. */
-bool curves_make(struct curves *, const struct series *);
+bool curves_make(struct curves *, const struct series *, const struct language *);
 void curves_release(struct curves *);
 /* Where a value stands on the scale.  On one that is log, 0 lies a step before the smallest. */
 double curves_at(const struct curves *, const struct scale *, double value);

@@ -142,7 +142,7 @@ static void paint_place(const struct scene *s, enum ddp_place place, const struc
     const struct ddp_times *t = &s->times[place];
     const char *const texts[PHASES][2] = {{word(p->lang, "phase.forward"), "F"},
                                           {word(p->lang, "phase.backward"), "B"},
-                                          {word(p->lang, "op.all-reduce"), "C"},
+                                          {word(p->lang, "op.all-reduce"), word(p->lang, "op.all-reduce")},
                                           {word(p->lang, "phase.optimizer"), word(p->lang, "op.step")}};
     char time[32];
     const char *order = t->drawn ? "" : word(p->lang, "ddp.order");

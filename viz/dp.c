@@ -183,7 +183,7 @@ static void paint_stage(const struct scene *s, const struct half *h, uint32_t ro
     if (s->step.bytes[stage])
         g_string_append_printf(numbers, "%s%s", numbers->len ? " · " : "", format_bytes(s->step.bytes[stage], bytes));
     const char *const both[] = {numbers->str, brief};
-    ladder_beside(&h->ladder, row, name, numbers->len ? pen_fit(p, &p->text, 2, both, h->ladder.gutter - FRAME_AIR) : NULL);
+    ladder_beside(&h->ladder, row, name, numbers->len ? pen_fit(p, &p->small, 2, both, h->ladder.gutter - FRAME_AIR) : NULL);
     pen_span(p, h->ladder.x0, y, h->ladder.gutter, h->ladder.pitch - h->ladder.box, name, OP_NONE, numbers->str);
 }
 

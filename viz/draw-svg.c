@@ -15,16 +15,32 @@
 struct walk {
     GString *out;
     int64_t x, y, start_x, start_y; /* here, and where the subpath began */
+    int64_t drawn_x, drawn_y;       /* where what is written ends */
+    bool begun;                     /* something is written */
     bool moved;                     /* and nothing drawn since */
 };
 
+/* From the last point on where that is shorter; hundredths add up without loss. */
 static void walk_begin(struct walk *w)
 {
+    const gsize start = w->out->len;
+
     if (!w->moved)
         return;
     g_string_append_c(w->out, 'M');
     svg_put_next(w->out, w->x, true);
     svg_put_next(w->out, w->y, false);
+    if (w->begun) {
+        const gsize end = w->out->len;
+        g_string_append_c(w->out, 'm');
+        svg_put_next(w->out, w->x - w->drawn_x, true);
+        svg_put_next(w->out, w->y - w->drawn_y, false);
+        if (w->out->len - end < end - start)
+            g_string_erase(w->out, (gssize)start, (gssize)(end - start));
+        else
+            g_string_truncate(w->out, end);
+    }
+    w->begun = true;
     w->moved = false;
 }
 
@@ -38,8 +54,8 @@ static void walk_line(struct walk *w, int64_t x, int64_t y)
         svg_put_next(w->out, dx, true);
     if (dy)
         svg_put_next(w->out, dy, !dx);
-    w->x = x;
-    w->y = y;
+    w->x = w->drawn_x = x;
+    w->y = w->drawn_y = y;
 }
 
 static void walk_curve(struct walk *w, const int64_t *xy)
@@ -48,16 +64,16 @@ static void walk_curve(struct walk *w, const int64_t *xy)
     g_string_append_c(w->out, 'c');
     for (unsigned i = 0; i < 6; i++)
         svg_put_next(w->out, xy[i] - (i % 2 ? w->y : w->x), i == 0);
-    w->x = xy[4];
-    w->y = xy[5];
+    w->x = w->drawn_x = xy[4];
+    w->y = w->drawn_y = xy[5];
 }
 
 static void walk_close(struct walk *w)
 {
     walk_begin(w);
     g_string_append_c(w->out, 'z');
-    w->x = w->start_x;
-    w->y = w->start_y;
+    w->x = w->drawn_x = w->start_x;
+    w->y = w->drawn_y = w->start_y;
     w->moved = true; /* what follows a close may be a line from there */
 }
 

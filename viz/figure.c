@@ -1,6 +1,7 @@
 #include "viz/figure.h"
 
 #include "viz/notes.h"
+#include "viz/words.h"
 
 #define MIN_WIDTH_PX  320
 #define MIN_HEIGHT_PX 180
@@ -36,14 +37,15 @@ static char *title_of(const struct figure *f, const struct figure_input *in, con
     const char *mode = in->trace ? in->trace->t.mode : in->digest ? in->digest->mode : NULL;
     const char *model = in->trace ? in->trace->t.model : in->digest ? in->digest->model : NULL;
     g_autofree char *kind = g_strconcat("name-", f->name, NULL);
+    g_autofree char *swept = in->series ? words_title(l, in->series->title) : NULL;
     g_autofree char *title =
         in->runs ? say(l, "figure.title-of-sweep", "kind", word_or(l, "figure", kind), "what",
                        in->file ? in->file : word(l, "figure.options"), NULL)
         : in->series && !in->trace && !in->digest
             ? say(l, "figure.title-of-sweep", "kind", word_or(l, "figure", kind), "what",
-                  in->series->title ? in->series->title : word(l, "figure.options"), NULL)
+                  in->series->title ? swept : word(l, "figure.options"), NULL)
             : say(l, "figure.title", "kind", word_or(l, "figure", kind), "mode",
-                  mode ? mode : word(l, "figure.step"), "model",
+                  mode ? word_or(l, "mode", mode) : word(l, "figure.step"), "model",
                   model ? model : word(l, "figure.unnamed-model"), NULL);
 
     return g_utf8_make_valid(title, -1);

@@ -15,7 +15,7 @@
 #define MIN_PLOT      120.0
 #define LEAST_TEXT    13.0 /* on a bar */
 #define TEXT_HEIGHT   1.25 /* of a bar with a text, in its ems */
-#define MIN_BAR       18.0 /* a text and some air */
+#define MIN_BAR       17.0 /* a text and some air */
 #define MAX_BAR       110.0
 #define MAX_BAR_CELLS 48.0 /* in characters */
 #define MIN_GAP       4.0
@@ -156,9 +156,9 @@ bool frame_bar(const struct frame *f, double x0, double x1, double y, double hei
         if (exposed)
             pen_hatch(p, x0, y, x1 - x0, height, pen_shade(p, ROLE_EXPOSED));
     }
-    for (unsigned i = 0; i < G_N_ELEMENTS(fonts) * n; i++) { /* rather a longer text than a larger one */
-        const struct font *font = fonts[i % G_N_ELEMENTS(fonts)];
-        const char *text = texts[i / G_N_ELEMENTS(fonts)];
+    for (unsigned i = 0; i < G_N_ELEMENTS(fonts) * n; i++) { /* rather a larger text than a longer one */
+        const struct font *font = fonts[i / n];
+        const char *text = texts[i % n];
         if (pen_width(p, font, text) > x1 - x0 - FRAME_AIR * (exposed ? 2 : 1) ||
             height < font->size * TEXT_HEIGHT)
             continue;

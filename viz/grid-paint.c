@@ -6,27 +6,19 @@
 #include "viz/layout.h"
 #include "viz/notes.h"
 
-/* Units of the pen. */
-#define SMALL_TEXT  12.0 /* what is smaller is rather stacked */
-#define STACK_LINES 2.8  /* ems of height that two lines need */
-#define WIDER       1.6  /* times as large as the others are labels of cells as much wider */
+/* Units of the pen: nothing narrower is drawn. */
+#define LEAST 0.3
 
+/* A tenth is near enough, and shorter. */
 static double x_of(const struct grid *g, int64_t ns)
 {
-    return g->x0 + CLAMP((double)ns, 0, g->shown_ns) / g->ns_per_px;
+    return round((g->x0 + CLAMP((double)ns, 0, g->shown_ns) / g->ns_per_px) * 10) / 10;
 }
 
 static double y_of(const struct grid *g, uint32_t rank)
 {
     return g->y0 + g->row * (g->o->ranks_up ? g->rows - 1 - rank : rank);
 }
-
-struct box {
-    double x, y, w, h;
-    uint32_t rank;
-    struct shade shade;
-    size_t block;
-};
 
 /* Boxes of a rank and a colour follow each other, which makes them one path. */
 static int by_color(gconstpointer a, gconstpointer b)
@@ -64,7 +56,7 @@ static bool box_of(const struct grid *g, size_t i, struct box *box)
         box->w = MAX(box->w, BAR);
     else if (box->w > 4 * CELL_GAP)
         box->w -= CELL_GAP;
-    return box->w >= 0.1 && b->end_ns >= 0;
+    return box->w >= LEAST && b->end_ns >= 0;
 }
 
 static void paint_gap(const struct grid *g, uint32_t rank, int64_t start_ns, int64_t end_ns)
@@ -101,63 +93,7 @@ static double bar_over(const struct grid *g, const struct box *box)
     return MAX(0, MAX(x_of(g, b[-1].end_ns), x_of(g, b[-1].start_ns) + BAR) - box->x);
 }
 
-/* The letter over the number, each larger than both beside one another could be; of all cells alike. */
-static bool stack(const struct grid *g, const struct box *box, double x, double room, const char *letter,
-                  const char *number)
-{
-    const struct pen *p = &g->frame.pen;
-    const struct font one = {10, WEIGHT_NORMAL};
-    const char *widest_letter = grid_has_kind(g->p, OP_BWD_WEIGHT) ? "W" : "B";
-    const double wide = MAX(pen_width(p, &one, widest_letter), pen_width(p, &one, number)),
-                 size = MIN(MIN(room / wide * one.size, box->h / STACK_LINES), MAX_TEXT),
-                 y = box->y + box->h / 2;
-    const struct font font = {size, WEIGHT_NORMAL};
-
-    if (p->ops->cells || size < SMALL_TEXT)
-        return false;
-    pen_label(p, x, y - size * 0.65, size * 1.2, &font, box->shade, false, letter);
-    pen_label(p, x, y + size * 0.65, size * 1.2, &font, box->shade, false, number);
-    return true;
-}
-
-/* "F3", and its weights' version beside it where these change. */
-static void label(const struct grid *g, const struct box *box)
-{
-    const struct pen *p = &g->frame.pen;
-    const struct pipeline_action *a = g->blocks.v[box->block].action;
-    const double wide = CLAMP(box->w * g->blocks.per_rank / g->unit, 1, WIDER);
-    const struct font font = {MIN(MIN(g->font.size * wide, MAX_TEXT), box->h * 0.6), WEIGHT_NORMAL},
-                      small = {font.size * SMALL_PART, WEIGHT_NORMAL};
-    const double bar = bar_over(g, box), room = box->w - bar - LABEL_AIR;
-    char text[32], version[16], number[16];
-
-    if (a->stage == STAGE_NONE || font.size < MIN_TEXT)
-        return;
-    const bool letter = pen_width(p, &font, grid_widest(g, op_label(a->kind), text)) <= room;
-    g_snprintf(text, sizeof text, "%s%u", letter ? op_label(a->kind) : "",
-               a->micro % MAX(g->p->n_micro / g->p->n_rounds, 1) + g->o->count_from);
-    if (a->kind == OP_LOSS)
-        g_strlcpy(text, op_label(a->kind), sizeof text);
-    g_snprintf(version, sizeof version, "v%u", a->version);
-    g_snprintf(number, sizeof number, "%s", text + strcspn(text, "0123456789"));
-    if (font.size < SMALL_TEXT && *number && !g->p->asynchronous &&
-        stack(g, box, box->x + bar + (box->w - bar) / 2, room, op_label(a->kind), number))
-        return;
-    if (pen_width(p, &font, text) > room)
-        return;
-    const double w = pen_width(p, &font, text), v = pen_width(p, &small, version);
-    const bool both = g->p->asynchronous && a->kind == OP_FWD && w + v <= room;
-    const double x = box->x + bar + (box->w - bar - w - (both ? v : 0)) / 2, y = box->y + box->h / 2;
-    const uint32_t ink = palette_text_on(box->shade.color);
-    if (box->shade.hatch != HATCH_NONE)
-        pen_box(p, x - 2, y - font.size * 0.65, w + (both ? v : 0) + 4, MIN(box->h, font.size * 1.3),
-                (struct shade){box->shade.color, HATCH_NONE, 0});
-    pen_text(p, x + w / 2, y, &font, ALIGN_CENTER, ink, text);
-    if (both)
-        pen_text(p, x + w + v / 2, y + font.size * 0.3, &small, ALIGN_CENTER, ink, version);
-}
-
-/* What a block says when it is pointed at. */
+/* What a block says when it is pointed at; the number only where it is not seen, so that cells that look alike are alike. */
 static void add_span(const struct grid *g, const struct box *b)
 {
     const struct pipeline_action *a = g->blocks.v[b->block].action;
@@ -165,14 +101,13 @@ static void add_span(const struct grid *g, const struct box *b)
 
     if (a->stage == STAGE_NONE || a->kind == OP_LOSS)
         return;
-    g_autofree char *tag = g_strdup_printf(
-        "%s%u", op_label(a->kind), a->micro % MAX(g->p->n_micro / g->p->n_rounds, 1) + g->o->count_from);
+    g_autofree char *tag = g_strdup_printf("%s%u", op_label(a->kind), grid_number(g, a));
     g_autofree char *stage = g->p->n_stages > g->p->n_ranks ? say(g->frame.pen.lang, "legend.stage", "n",
                                                                   count(a->stage + g->o->count_from), NULL)
                                                             : g_strdup("");
-    g_autofree char *about =
-        g_strconcat(stage, *stage ? " · " : "", format_duration(a->end_ns - a->start_ns, time), NULL);
-    pen_span(&g->frame.pen, b->x, b->y, b->w, b->h, tag, a->rank, about);
+    g_autofree char *said = g_strconcat(b->numbered ? op_label(a->kind) : tag, " · ", stage, *stage ? " · " : "",
+                                        format_duration(a->end_ns - a->start_ns, time), NULL);
+    pen_span_said(&g->frame.pen, b->x, b->y, b->w, b->h, tag, a->rank, said);
 }
 
 static void belong(const struct grid *g, const struct box *b)
@@ -185,7 +120,7 @@ static void belong(const struct grid *g, const struct box *b)
     pen_belong(&g->frame.pen, KEY_TIME, block->start_ns);
 }
 
-static void paint_boxes(const struct grid *g, const struct box *boxes, guint n)
+static void paint_boxes(const struct grid *g, struct box *boxes, guint n)
 {
     for (int updates = 0; updates < 2; updates++) /* bars lie over the cells that they touch */
         for (guint i = 0; i < n; i++)
@@ -195,7 +130,7 @@ static void paint_boxes(const struct grid *g, const struct box *boxes, guint n)
             }
     for (guint i = 0; i < n; i++) {
         belong(g, &boxes[i]);
-        label(g, &boxes[i]);
+        boxes[i].numbered = grid_label(g, &boxes[i], bar_over(g, &boxes[i]));
     }
     for (guint i = 0; i < n; i++) {
         belong(g, &boxes[i]);
@@ -223,7 +158,7 @@ static void paint_ranks(const struct grid *g)
         if (box_of(g, i, &box))
             g_array_append_val(boxes, box);
     g_array_sort(boxes, by_color);
-    const struct box *all = (const struct box *)(void *)boxes->data;
+    struct box *all = (struct box *)(void *)boxes->data;
     for (uint32_t r = 0, i = 0, end; r < g->rows; r++, i = end) {
         for (end = i; end < boxes->len && all[end].rank == r; end++)
             ;

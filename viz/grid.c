@@ -13,7 +13,6 @@
 #define MAX_CELL    92.0
 #define TALLEST     2.4  /* times the width of a unit, a cell */
 #define ROW_PART    0.88 /* of a row, its cell */
-#define TEXT_PART   0.5  /* of a cell's height */
 #define SPARE_ABOVE 0.4
 
 /* --- what is said */
@@ -110,35 +109,6 @@ int64_t grid_span_ns(const struct pipeline_times *p)
     return end_ns - p->start_ns;
 }
 
-const char *grid_widest(const struct grid *g, const char *letter, char text[static 32])
-{
-    char most[16];
-
-    g_snprintf(most, sizeof most, "%u", g->p->n_micro / g->p->n_rounds - 1 + g->o->count_from);
-    for (char *c = most; *c; c++)
-        *c = '0';
-    g_snprintf(text, 32, "%s%s", letter, most);
-    return text;
-}
-
-/* One size for all labels: the letter goes where it would have to be too small. */
-static double text_size(const struct grid *g)
-{
-    const char *const letters[] = {grid_has_kind(g->p, OP_BWD_WEIGHT) ? "W" : "B", ""};
-    const struct font one = {10, WEIGHT_NORMAL};
-    const double cell = g->unit / g->blocks.per_rank - CELL_GAP - 1.5 * LABEL_AIR,
-                 room = g->p->asynchronous ? (cell - BAR) / (1 + SMALL_PART) : cell;
-    char text[32];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(letters); i++) {
-        const double size =
-            room / pen_width(&g->frame.pen, &one, grid_widest(g, letters[i], text)) * one.size;
-        if (size >= (i ? MIN_TEXT : MIN_TEXT + 1))
-            return CLAMP(MIN(size, g->cell * TEXT_PART), MIN_TEXT, MAX_TEXT);
-    }
-    return CLAMP(g->cell * TEXT_PART, MIN_TEXT, 11);
-}
-
 static bool place(struct grid *g, GError **error)
 {
     const struct frame *f = &g->frame;
@@ -166,7 +136,7 @@ static bool place(struct grid *g, GError **error)
     }
     g->y0 = floor(f->y0 + NOTE_HEIGHT + (room - g->row * g->rows) * SPARE_ABOVE);
     g->bottom = g->y0 + g->row * (g->rows - 1) + g->cell;
-    g->font = (struct font){text_size(g), WEIGHT_NORMAL};
+    grid_measure(g);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* viz/grid.h -- what figure grid places (grid.c) and paints (grid-paint.c).  Lengths are units of the pen. */
+/* viz/grid.h -- what figure grid places (grid.c), paints (grid-paint.c) and writes (grid-labels.c).  Lengths are units of the pen. */
 #ifndef VIZ_GRID_H
 #define VIZ_GRID_H
 
@@ -16,24 +16,36 @@ struct grid {
     double shown_ns;                /* of the pipeline's time */
     double bottom;
     uint32_t rows; /* ranks that are shown */
-    struct font font;
+    double letter, digits; /* ems, of the widest letter and the widest number */
+};
+
+struct box {
+    double x, y, w, h;
+    uint32_t rank;
+    struct shade shade;
+    size_t block;
+    bool numbered; /* its label has the number of its micro-batch */
 };
 
 /* In both. */
 #define NOTE_HEIGHT 20.0 /* above the rows */
 #define CELL_GAP    1.0
-#define LABEL_AIR   2.0
+#define LABEL_AIR   1.2
 #define BAR         3.0 /* width of an update that takes no time */
 #define MIN_TEXT    7.0
 #define MAX_TEXT    24.0
-#define SMALL_PART  0.6 /* of a text, a version's */
+#define MIN_VERSION 12.0
 
 bool grid_has_kind(const struct pipeline_times *, unsigned kind);
 /* From the first action's start to the last end of anything. */
 int64_t grid_span_ns(const struct pipeline_times *);
-/* As wide as the widest label with that letter, or without one. */
-const char *grid_widest(const struct grid *, const char *letter, char text[static 32]);
+/* As the figure counts micro-batches. */
+uint32_t grid_number(const struct grid *, const struct pipeline_action *);
 
+/* How wide labels are. */
+void grid_measure(struct grid *);
+/* What a cell says, right of the bar of an update before it.  True: its number is seen. */
+bool grid_label(const struct grid *, const struct box *, double bar);
 /* All but title, legend and caption. */
 void grid_paint(const struct grid *);
 

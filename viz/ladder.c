@@ -14,6 +14,7 @@
 #define HALF_HEAD    0.45 /* of that, half its width */
 #define TEXT_HEIGHT  1.25 /* of a box with a text, in its ems */
 #define LEAST_TEXT   13.0
+#define ROUNDING     1e-6
 #define HEADS        1.7 /* height of the ranks' names, in ems */
 
 static double up_to(double length, double unit)
@@ -33,7 +34,7 @@ static bool divide_rows(struct ladder *l, double height, uint32_t rows)
         l->box = MIN(l->box, MOST_BOX);
         l->pitch = MIN(l->pitch, up_to((height - l->box) / (l->rows - 1), line));
         l->box = cells ? l->box : MIN(l->box, MAX(l->pitch - LEAST_GAP, LEAST_BOX));
-        if (l->pitch >= least && l->pitch * (l->rows - 1) + l->box <= height)
+        if (l->pitch >= least && l->pitch * (l->rows - 1) + l->box <= height + ROUNDING)
             return true;
     }
     return false;
@@ -152,7 +153,9 @@ void ladder_box(const struct ladder *l, uint32_t row, uint32_t column, struct sh
     const char *text = choose(p, &first, n, texts, room, &font);
     if (!text)
         return;
-    const struct font *below = (font.size + p->text.size) * TEXT_HEIGHT <= l->box ? &p->text : &p->small;
+    const bool large = (font.size + p->text.size) * TEXT_HEIGHT <= l->box &&
+                       (!second || pen_width(p, &p->text, second) <= room);
+    const struct font *below = large ? &p->text : &p->small;
     const double upper = font.size * TEXT_HEIGHT, lower = below->size * TEXT_HEIGHT, middle = y + l->box / 2;
     const bool two = second && upper + lower <= l->box && pen_width(p, below, second) <= room;
     pen_label(p, x, two ? middle - lower / 2 : middle, two ? upper : l->box, &font, shade, false, text);
@@ -191,9 +194,10 @@ void ladder_beside(const struct ladder *l, uint32_t row, const char *name, const
     g_autofree char *first = pen_ellipsize(p, &p->strong, name, room);
 
     if (numbers && both <= l->pitch) {
-        g_autofree char *second = pen_ellipsize(p, &p->text, numbers, room);
+        const struct font *font = pen_width(p, &p->text, numbers) <= room ? &p->text : &p->small;
+        g_autofree char *second = pen_ellipsize(p, font, numbers, room);
         frame_text(l->frame, l->x0, y - both / 4, &p->strong, ALIGN_LEFT, ROLE_INK, first);
-        frame_text(l->frame, l->x0, y + both / 4, &p->text, ALIGN_LEFT, ROLE_MUTED, second);
+        frame_text(l->frame, l->x0, y + both / 4, font, ALIGN_LEFT, ROLE_MUTED, second);
         return;
     }
     const double used = pen_width(p, &p->strong, first) + FRAME_AIR;

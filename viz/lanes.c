@@ -19,10 +19,11 @@
 #define LEAST_ROOM (SMALLEST / 3) /* no label is narrower */
 #define TEXT_PART  0.62 /* of a lane's height, a label at most */
 #define MOST_FIT   0.95 /* of the labels, at a size that is taken for all */
+#define MANY_FIT   0.5  /* at the greatest one, at which the others are left out */
 
-/* Of the labels of a lane, by kind: what does not fit at the larger size is tried at the smaller one. */
+/* Of the labels of a lane, by kind. */
 struct label_fonts {
-    struct font best[OP_KINDS], least;
+    struct font best[OP_KINDS];
 };
 
 double lanes_height(const struct lane_style *s)
@@ -206,18 +207,20 @@ static unsigned count_fitting(const struct pen *p, const struct axis *a, const s
     return n;
 }
 
-/* Of a kind the greatest size at which nearly all fit that fit at all, so that they look alike. */
+/* Of a kind the greatest size at which many fit, or nearly all that fit at all, so that they look alike. */
 static struct font choose_font(const struct pen *p, const struct axis *a, const struct tables *t,
                                const GArray *cells, unsigned kind, const struct lane_style *s)
 {
-    static const double sizes[] = {20, 17, 15};
+    static const struct {
+        double size, fit;
+    } sizes[] = {{20, MANY_FIT}, {17, MOST_FIT}, {15, MOST_FIT}};
     const struct font least = {SMALLEST, WEIGHT_NORMAL};
     const unsigned most = p->ops->cells ? 0 : count_fitting(p, a, t, cells, kind, &least);
 
     for (unsigned i = 0; most && i < G_N_ELEMENTS(sizes); i++) {
-        const struct font font = {sizes[i], WEIGHT_NORMAL};
-        if (sizes[i] <= s->lane * TEXT_PART && sizes[i] <= p->strong.size &&
-            count_fitting(p, a, t, cells, kind, &font) >= MOST_FIT * most)
+        const struct font font = {sizes[i].size, WEIGHT_NORMAL};
+        if (font.size <= s->lane * TEXT_PART && font.size <= p->strong.size &&
+            count_fitting(p, a, t, cells, kind, &font) >= sizes[i].fit * most)
             return font;
     }
     return least;
@@ -226,7 +229,7 @@ static struct font choose_font(const struct pen *p, const struct axis *a, const 
 static struct label_fonts choose_fonts(const struct pen *p, const struct axis *a, const struct tables *t,
                                        const GArray *cells, const struct lane_style *s)
 {
-    struct label_fonts f = {.least = {SMALLEST, WEIGHT_NORMAL}};
+    struct label_fonts f = {0};
 
     for (unsigned i = 0; i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
@@ -236,14 +239,14 @@ static struct label_fonts choose_fonts(const struct pen *p, const struct axis *a
     return f;
 }
 
-/* The first name that fits, at the larger size if it does. */
+/* The first name that fits at the larger size, else at the smaller one: rather few letters that can be read from afar. */
 static const char *fit(const struct pen *p, const struct font *best, const struct font *least, unsigned n,
                        const char *const *names, double room, const struct font **font)
 {
     for (unsigned i = 0; i < 2 * n; i++) {
-        *font = i % 2 ? least : best;
-        if (pen_width(p, *font, names[i / 2]) <= room)
-            return names[i / 2];
+        *font = i < n ? best : least;
+        if (pen_width(p, *font, names[i % n]) <= room)
+            return names[i % n];
     }
     return NULL;
 }
@@ -261,7 +264,7 @@ static bool label_compute(const struct pen *p, const struct axis *a, const struc
     belong(p, t, c);
     name_compute(p, t, c, names);
     const char *text =
-        fit(p, &f->best[c->kind], &f->least, NAMES, (const char *const *)names, e.w - LABEL_AIR, &font);
+        fit(p, &f->best[c->kind], &f->best[c->kind], NAMES, (const char *const *)names, e.w - LABEL_AIR, &font);
     if (text)
         pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, font, cell_shade(p, t, s, c), false, text);
     free_names(names);
@@ -270,8 +273,7 @@ static bool label_compute(const struct pen *p, const struct axis *a, const struc
 
 /* Cells too narrow for their names: one name for all of them. */
 static void label_run(const struct pen *p, const struct axis *a, const struct tables *t,
-                      const struct cell *first, const struct cell *last, const struct lane_style *s,
-                      const struct label_fonts *f, double y)
+                      const struct cell *first, const struct cell *last, const struct lane_style *s, double y)
 {
     char micro[16];
     const char *kind = label_of(p, first->kind),
@@ -280,12 +282,13 @@ static void label_run(const struct pen *p, const struct axis *a, const struct ta
     g_autofree char *brief = g_strconcat(kind, micro, NULL);
     const char *const texts[] = {whole, brief, kind};
     const struct extent e = extent_of(a, first->start_ns, last->end_ns);
-    const char *text = pen_fit(p, &f->least, G_N_ELEMENTS(texts), texts, e.w - 2 * LABEL_AIR);
+    const struct font best = {MIN(p->text.size, MAX(SMALLEST, s->lane * TEXT_PART)), WEIGHT_NORMAL},
+                      least = {SMALLEST, WEIGHT_NORMAL}, *font;
+    const char *text = fit(p, &best, &least, G_N_ELEMENTS(texts), texts, e.w - 2 * LABEL_AIR, &font);
 
     belong(p, t, last);
     if (text)
-        pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, &f->least, cell_shade(p, t, s, first), true,
-                  text);
+        pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, font, cell_shade(p, t, s, first), true, text);
 }
 
 /* A run is of one role, but for what is packed in between. */
@@ -309,7 +312,7 @@ static void label_runs(const struct pen *p, const struct axis *a, const struct t
                 last = c;
         }
         if (!labelled && last != first && first->role != ROLE_PACK)
-            label_run(p, a, t, first, last, s, &f, y);
+            label_run(p, a, t, first, last, s, y);
     }
 }
 

@@ -35,8 +35,8 @@ struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct 
 
     p.title = (struct font){roomy ? 28 : 24, WEIGHT_BOLD};
     p.strong = (struct font){roomy ? 20 : 14, WEIGHT_BOLD};
-    p.text = (struct font){roomy ? 17 : 13, WEIGHT_NORMAL};
-    p.small = (struct font){roomy ? 14 : 13, WEIGHT_NORMAL};
+    p.text = (struct font){roomy ? 20 : 13, WEIGHT_NORMAL};
+    p.small = (struct font){roomy ? 15 : 13, WEIGHT_NORMAL};
     return p;
 }
 
@@ -271,15 +271,21 @@ void pen_group_end(const struct pen *p)
 void pen_span(const struct pen *p, double x, double y, double w, double h, const char *tag, uint32_t rank,
               const char *about)
 {
+    g_autofree char *said = g_strconcat(tag, about && *about ? " · " : "", about, NULL);
+
+    pen_span_said(p, x, y, w, h, tag, rank, said);
+}
+
+void pen_span_said(const struct pen *p, double x, double y, double w, double h, const char *tag, uint32_t rank,
+                   const char *said)
+{
     g_autofree char *place = rank == OP_NONE ? g_strdup("") : pen_rank(p, rank);
+    g_autofree char *text = pen_one_line(said);
 
     if (p->notes)
         notes_add_span(p->notes, x, y, w, h, tag, place, p->belongs);
-    if (!p->ops->span)
-        return;
-    g_autofree char *whole = g_strconcat(tag, about && *about ? " · " : "", about, NULL),
-                    *text = pen_one_line(whole);
-    p->ops->span(p->draw, x * p->px, y * p->px, w * p->px, h * p->px, text);
+    if (p->ops->span)
+        p->ops->span(p->draw, x * p->px, y * p->px, w * p->px, h * p->px, text);
 }
 
 char *pen_rank_name(const struct pen *p, const char *standard)

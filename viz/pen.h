@@ -75,6 +75,9 @@ void pen_group_end(const struct pen *);
  * none. */
 void pen_span(const struct pen *, double x, double y, double w, double h, const char *tag, uint32_t rank,
               const char *about);
+/* The same with all that is said in one. */
+void pen_span_said(const struct pen *, double x, double y, double w, double h, const char *tag, uint32_t rank,
+                   const char *said);
 /* What ranks are called, the look's name or the standard one, if need be shortened; g_free. */
 char *pen_rank_name(const struct pen *, const char *standard);
 /* "rank 3", as the look names and counts ranks; g_free. */

@@ -1,6 +1,7 @@
 #include "viz/sweep-bars.h"
 
 #include "viz/layout.h"
+#include "viz/words.h"
 
 #define MAX_NAME 220.0
 
@@ -19,6 +20,15 @@ struct scene {
     double most;
 };
 
+static char *values_of(const struct language *l, const struct series *s, uint32_t point)
+{
+    GString *text = g_string_new(NULL);
+
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        g_string_append_printf(text, "%s%s", i ? ", " : "", words_value(l, s->axes[i], s->points[point].values[i]));
+    return g_string_free(text, FALSE);
+}
+
 static void collect(struct scene *s, const struct series *series)
 {
     const struct pen *pen = &s->frame->pen;
@@ -28,7 +38,7 @@ static void collect(struct scene *s, const struct series *series)
     for (uint32_t i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         struct row *r = &s->rows[s->n++];
-        g_autofree char *values = g_strjoinv(", ", p->values);
+        g_autofree char *values = values_of(pen->lang, series, i);
         g_autofree char *why = p->why_not ? pen_one_line(p->why_not) : NULL;
         r->point = p;
         r->name = pen_ellipsize(pen, &pen->strong, values, MAX_NAME);

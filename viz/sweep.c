@@ -11,11 +11,11 @@
 #include "viz/sweep-bars.h"
 #include "viz/words.h"
 
-#define TITLE_LINE 24.0 /* what the axis upwards counts */
+#define TITLE_LINE 26.0 /* what the axis upwards counts */
 #define BEST_LINE  36.0
-#define TICK_LINE  32.0
-#define NAME_LINE  24.0 /* the option below its values */
-#define NAME_APART 21.0 /* of names at the ends of curves */
+#define TICK_LINE  40.0
+#define NAME_LINE  28.0 /* the option below its values */
+#define NAME_APART 24.0 /* of names at the ends of curves */
 #define MAX_NAME   180.0
 #define TICK_GAP   60.0
 #define TICK_APART 14.0 /* between values of the option */
@@ -174,7 +174,7 @@ static void paint_tick(const struct scene *s, const char *value, double x, doubl
     if (middle - half < *clear_from)
         return;
     pen_line(&f->pen, x, s->y.at0, x, s->y.at0 + 5, pen_color(&f->pen, ROLE_MUTED), 1, false);
-    frame_text(f, middle, s->y.at0 + TICK_LINE / 2 + 3, &f->pen.text, ALIGN_CENTER, ROLE_MUTED, text);
+    frame_text(f, middle, s->y.at0 + TICK_LINE / 2 + 6, &f->pen.text, ALIGN_CENTER, ROLE_MUTED, text);
     *clear_from = middle + half + TICK_APART;
 }
 
@@ -206,7 +206,7 @@ static void paint_x_axis(const struct scene *s)
             paint_tick(s, s->series->points[k].values[c->axis], x, &clear_from);
         before = x;
     }
-    const char *axis = s->series->axes[c->axis];
+    const char *axis = words_option(f->pen.lang, s->series->axes[c->axis]);
     g_autofree char *title = !c->log
                                  ? g_strdup(axis)
                                  : say(f->pen.lang, c->low > 0 ? "sweep.logarithmic" : "sweep.logarithmic-0",
@@ -267,7 +267,7 @@ static void paint_curve(const struct scene *s, uint32_t k)
     for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++) {
         const struct series_point *at = point_of(s, k, i);
         char time[32];
-        g_autofree char *place = series_place(s->series, (uint32_t)(at - s->series->points));
+        g_autofree char *place = words_place(p->lang, s->series, (uint32_t)(at - s->series->points));
         pen_span(p, x_of(s, k, i) - POINT, y_of(s, at->step_ns) - POINT, 2 * POINT, 2 * POINT, place, OP_NONE,
                  format_duration(at->step_ns, time));
     }
@@ -312,7 +312,7 @@ static void paint_best(const struct scene *s)
     const struct series_point *best = &s->series->points[s->series->best];
     const double x = curves_at(&s->curves, &s->x, s->curves.at[s->series->best]), y = y_of(s, best->step_ns);
     char number[32];
-    g_autofree char *values = series_place(s->series, s->series->best);
+    g_autofree char *values = words_place(f->pen.lang, s->series, s->series->best);
     g_autofree char *whole =
         say(f->pen.lang, "sweep.best", "place", values, "time", format_duration(best->step_ns, number), NULL);
     g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.strong, whole, f->x1 - f->x0);
@@ -394,7 +394,7 @@ static bool draw_sweep(const struct figure_input *in, const struct pen *pen, GEr
     g_autofree char *brief = NULL, *title = words_sweep_headline(pen->lang, in->series, &brief),
                     *origin = words_sweep_caption(pen->lang, in->series, pen->look->caption);
     s.frame = frame_begin(pen, title, brief, origin);
-    if (!curves_make(&s.curves, in->series))
+    if (!curves_make(&s.curves, in->series, pen->lang))
         return sweep_bars(&s.frame, in->series, error);
     s.alone = s.curves.n == 1;
     paint(&s);

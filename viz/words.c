@@ -6,7 +6,7 @@
 #include "viz/rows.h"
 
 #define MIN_MODEL    80.0
-#define MAX_BRIEF    96 /* bytes of a short headline */
+#define PACED        "paced to " /* how a link's label begins */
 #define ABBREVIATION 4  /* letters; modes no longer than that are written in capitals */
 
 static bool is(const char *name, const char *overlap)
@@ -41,7 +41,7 @@ static char *message(const struct language *l, const struct figure_input *in)
 
 char *words_mode(const struct language *l, const char *mode)
 {
-    char *name = pen_one_line(mode ? mode : word(l, "figure.step"));
+    char *name = pen_one_line(mode ? word_or(l, "mode", mode) : word(l, "figure.step"));
 
     for (char *c = name; strlen(name) <= ABBREVIATION && *c; c++)
         *c = g_ascii_toupper(*c);
@@ -75,17 +75,32 @@ static void append_own(GString *text, char *part)
     g_free(part);
 }
 
+/* Keys have letters, digits and - alone. */
+static const char *value_word(const struct language *l, const char *value)
+{
+    g_autofree char *key = g_strdelimit(g_strdup(value), " '", '-');
+    const char *said = word_or(l, "value", key);
+
+    return said == key ? value : said;
+}
+
 void words_append_label(const struct language *l, GString *text, const char *key, const char *value)
 {
-    append_own(text, say(l, "caption.label", "key", word_or(l, "label", key), "value",
-                         word_or(l, "value", value), NULL));
+    const char *on = strstr(value, " on ");
+    g_autofree char *what = on ? g_strndup(value, (size_t)(on - value)) : NULL;
+    g_autofree char *said =
+        g_str_has_prefix(value, PACED) ? say(l, "caption.paced", "n", value + strlen(PACED), NULL)
+        : on                           ? say(l, "caption.on", "what", value_word(l, what), "where", on + strlen(" on "), NULL)
+                                       : g_strdup(value_word(l, value));
+
+    append_own(text, say(l, "caption.label", "key", word_or(l, "label", key), "value", said, NULL));
 }
 
 GString *words_work(const struct language *l, bool simulated, const char *mode, const char *model,
                     uint32_t ranks)
 {
     g_autofree char *work = say(l, simulated ? "caption.simulated" : "caption.work", "mode",
-                                mode ? mode : word(l, "caption.unknown-mode"), "model",
+                                mode ? word_or(l, "mode", mode) : word(l, "caption.unknown-mode"), "model",
                                 model ? model : word(l, "figure.unnamed-model"), "n", count(ranks), NULL);
 
     return g_string_new(work);
@@ -185,37 +200,4 @@ void words_saved(const struct language *l, const char *overlap, bool guessed, in
     format_duration(ABS(saved_ns), time);
     *brief = say(l, brief_key, "time", time, NULL);
     *whole = say(l, whole_key, "time", time, "percent", number, NULL);
-}
-
-char *words_sweep_headline(const struct language *l, const struct series *s, char **brief)
-{
-    char time[32];
-    g_autofree char *values = series_place(s, s->best);
-
-    format_duration(s->points[s->best].step_ns, time);
-    g_autofree char *where = say(l, "sweep.best-at", "time", time, "place", values, NULL);
-    *brief = strlen(where) < MAX_BRIEF ? g_strdup(where) : say(l, "sweep.best-step", "time", time, NULL);
-    return g_strdup_printf("%s: %s", s->title ? s->title : word(l, "sweep.title"), where);
-}
-
-char *words_sweep_caption(const struct language *l, const struct series *s, const char *extra)
-{
-    GString *text = g_string_new(s->title ? s->title : word(l, "sweep.title"));
-    uint32_t failed = 0, first = 0;
-
-    for (uint32_t i = s->n_points; i-- > 0;)
-        if (s->points[i].why_not) {
-            failed++;
-            first = i;
-        }
-    g_autofree char *points = say(l, "sweep.points", "n", count(s->n_points), NULL);
-    words_append(text, points);
-    if (failed) {
-        g_autofree char *values = series_place(s, first);
-        g_autofree char *why = say(l, "sweep.failed", "n", count(failed), "place", values, "reason",
-                                   s->points[first].why_not, NULL);
-        words_append(text, why);
-    }
-    words_append(text, extra);
-    return g_string_free(text, FALSE);
 }

@@ -23,6 +23,11 @@ const char *words_made(const struct language *, bool simulated, bool predicted);
  * stands in brackets.  guessed: the other is a prediction of a step that was measured.  g_free both. */
 void words_saved(const struct language *, const char *overlap, bool guessed, int64_t with_ns, int64_t without_ns,
                  char **whole, char **brief);
+/* An option of the command line, one of its values, and all of a point: "ranks 8, overlap none"; g_free the last. */
+const char *words_option(const struct language *, const char *option);
+const char *words_value(const struct language *, const char *option, const char *value);
+char *words_place(const struct language *, const struct series *, uint32_t point);
+char *words_title(const struct language *, const char *title); /* of a series; NULL: it has none; g_free */
 /* Of a sweep, which has a best point.  g_free all. */
 char *words_sweep_headline(const struct language *, const struct series *, char **brief);
 char *words_sweep_caption(const struct language *, const struct series *, const char *extra);
