@@ -195,6 +195,10 @@ static bool parse_build(const char *text, struct build *build)
             *build = (struct build){key, 0};
             return true;
         }
+    if (!strcmp(text, "frames")) {
+        *build = (struct build){KEY_TIME, 0};
+        return true;
+    }
     if (!g_str_has_prefix(text, "frames:") || !g_ascii_isdigit(text[7]))
         return false;
     const guint64 n = g_ascii_strtoull(text + 7, &end, 10);
@@ -205,7 +209,7 @@ static bool parse_build(const char *text, struct build *build)
 static bool check_build(struct drawing *d, const struct options *o, GError **error)
 {
     const char *text = option_text(o, OPTION_BUILD, NULL);
-    g_autofree char *known = g_strdup_printf("rank, micro, bucket, phase or frames:N of 2 to %d", BUILD_MAX_FRAMES);
+    g_autofree char *known = g_strdup_printf("rank, micro, bucket, phase, frames, or frames:N of 2 to %d", BUILD_MAX_FRAMES);
     d->built = text;
     d->gif = o->given[OPTION_GIF];
     if (text && !parse_build(text, &d->build))

@@ -181,10 +181,14 @@ static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns
 
     if (first_ns == ns)
         return;
+    pen_belong_rest(p);
+    pen_belong(p, KEY_PHASE, s->n);
+    pen_belong(p, KEY_TIME, MAX(first_ns, ns));
     pen_line(p, x0, y, x1, y, ink, 2, false);
     pen_line(p, x0, y - 5, x0, y + 5, ink, 2, false);
     pen_line(p, x1, y - 5, x1, y + 5, ink, 2, false);
     frame_text(f, x1 + FRAME_AIR, y, &p->strong, ALIGN_LEFT, ROLE_INK, signed_text(ns - first_ns, text));
+    pen_belong_rank_only(p);
 }
 
 static void paint_rank(const struct scene *s, uint32_t r, double y)
@@ -200,8 +204,9 @@ static void paint_rank(const struct scene *s, uint32_t r, double y)
     for (uint32_t i = 0; i < s->n; y += high + (i++ ? STRIP : BELOW)) {
         const struct side *side = &s->sides[i];
         const struct row *row = &side->rows.rows[r];
+        const struct pen part = pen_fix(p, KEY_PHASE, i); /* --build phase: side by side, then what differs */
         frame_text(f, s->axis.x0 - FRAME_AIR, y + s->lane / 2, &p->strong, ALIGN_RIGHT, i ? ROLE_INK : ROLE_MUTED, side->name);
-        lanes_paint(p, &s->axis, &side->trace->t, row, &style, y);
+        lanes_paint(&part, &s->axis, &side->trace->t, row, &style, y);
         if (i)
             paint_difference(s, s->sides[0].rows.rows[r].end_ns, row->end_ns, y + high + STRIP / 2 - 2);
     }
@@ -218,7 +223,10 @@ static void paint(const struct scene *s)
     const double end = s->top + s->shown * rank_height(s) + (s->shown < ranks ? FRAME_NOTE : 0);
     g_autofree char *whole = differences(s, p->lang), *words = pen_ellipsize(p, &p->strong, whole, f->x1 - f->x0);
 
+    pen_belong_rest(p);
+    pen_belong(p, KEY_PHASE, s->n);
     frame_text(f, f->x0, f->y0 + WORDS / 2 - 3, &p->strong, ALIGN_LEFT, ROLE_INK, words);
+    pen_belong_rank_only(p);
     frame_axis(f, &scale, unit.name, s->top - 4, end);
     for (uint32_t r = 0; r < s->shown; r++)
         paint_rank(s, r, s->top + r * rank_height(s));

@@ -129,6 +129,7 @@ static void paint_bar(const struct scene *s, const struct row *r, double y, GStr
         g_strlcpy(number, whole, sizeof number);
         number[strcspn(number, " ")] = '\0';
         const char *const texts[] = {named, whole, number};
+        pen_belong(&s->frame.pen, KEY_PHASE, i);
         const double x1 = scale_at(&s->scale, at / s->unit.size);
         if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, category_shade(&s->frame.pen, i), false,
                        bytes[i] ? 3 : 0, texts))
@@ -149,6 +150,8 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
 
     frame_text(f, f->x0, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, r->name);
     paint_bar(s, r, y, missing);
+    pen_belong_rank_only(&f->pen);
+    pen_belong_rest(&f->pen);
     g_autofree char *rest =
         pen_ellipsize(&f->pen, &f->pen.small, missing->str, f->x1 - s->scale.at0 - FRAME_AIR);
     frame_text(f, s->scale.at0 + FRAME_AIR, y + s->place.bar + STRIP / 2 + 1, &f->pen.small, ALIGN_LEFT,
@@ -157,6 +160,7 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
     if (r->measured >= 0)
         pen_mark(&f->pen, scale_at(&s->scale, r->measured / s->unit.size), y - MARK, MARK,
                  pen_color(&f->pen, ROLE_INK));
+    pen_belong_rank_only(&f->pen);
 }
 
 static void paint_rows(const struct scene *s)
