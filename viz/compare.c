@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "viz/compare-marks.h"
 #include "viz/frame.h"
 #include "viz/lanes.h"
 #include "viz/rows.h"
@@ -25,6 +26,7 @@ struct side {
     const struct analysis *analysis;
     char *name;
     struct step_rows rows;
+    GArray **deltas; /* of each row to the first step's: struct delta; NULL: it is the first */
 };
 
 struct scene {
@@ -34,6 +36,8 @@ struct scene {
     bool comm;
     double lane, top;
     struct axis axis;
+    const struct delta *greatest; /* of the ranks that are shown; NULL: none */
+    bool longer, shorter;         /* some cell is */
 };
 
 enum part { PART_FORWARD, PART_BACKWARD, PART_EXPOSED, PART_OPTIMIZER, PART_REST, PARTS };
@@ -101,9 +105,17 @@ static char *message(const struct scene *s, const struct language *l)
 
 /* --- what stands where */
 
+/* What a step has above or below a lane for bars. */
+static double band(const struct scene *s)
+{
+    return s->frame.pen.ops->cells ? 0 : MARKS_BAND;
+}
+
 static double rank_height(const struct scene *s)
 {
-    return s->n * ((s->comm ? 2 * s->lane : s->lane) + BETWEEN) + BELOW + (s->n - 1) * STRIP + APART;
+    const double strip = STRIP + band(s) * (s->comm ? 2 : 1);
+
+    return s->n * ((s->comm ? 2 * s->lane : s->lane) + BETWEEN) + BELOW + (s->n - 1) * strip + APART;
 }
 
 /* As many ranks as have room, at most all. */
@@ -123,25 +135,70 @@ static bool divide_height(struct scene *s)
     return s->shown;
 }
 
-/* The first ranks, and in place of the last the one that is slowest in the last step. */
-static void collect(struct scene *s)
+static void find_deltas(struct scene *s, struct side *side)
 {
-    const uint32_t slowest = s->sides[s->n - 1].analysis->slowest_rank;
-    g_autofree uint32_t *ranks = g_new(uint32_t, s->shown);
+    const struct step_rows *first = &s->sides[0].rows;
 
-    for (uint32_t i = 0; i < s->shown; i++)
-        ranks[i] = i + 1 == s->shown && slowest >= s->shown ? slowest : i;
-    for (uint32_t i = 0; i < s->n; i++)
-        rows_collect(&s->sides[i].rows, s->sides[i].trace, s->sides[i].analysis->median_step, s->shown, ranks);
+    side->deltas = g_new(GArray *, first->n);
+    for (uint32_t r = 0; r < first->n; r++) {
+        side->deltas[r] = deltas_find(&first->rows[r], &side->rows.rows[r], first->span_ns);
+        for (unsigned i = 0; i < side->deltas[r]->len; i++) {
+            const int64_t ns = g_array_index(side->deltas[r], struct delta, i).ns;
+            s->longer |= ns > 0;
+            s->shorter |= ns < 0;
+        }
+    }
 }
 
-/* "+4.2 ms" */
-static const char *signed_text(int64_t ns, char text[static 40])
+static void collect(struct scene *s)
 {
-    char time[32];
+    const uint32_t n = s->sides[0].trace->t.n_ranks;
+    g_autofree uint32_t *ranks = g_new(uint32_t, n);
 
-    g_snprintf(text, 40, "%s%s", ns < 0 ? "−" : "+", format_duration(llabs(ns), time));
-    return text;
+    for (uint32_t i = 0; i < n; i++)
+        ranks[i] = i;
+    for (uint32_t i = 0; i < s->n; i++) {
+        rows_collect(&s->sides[i].rows, s->sides[i].trace, s->sides[i].analysis->median_step, n, ranks);
+        if (i)
+            find_deltas(s, &s->sides[i]);
+    }
+}
+
+static void swap(struct side *side, uint32_t a, uint32_t b)
+{
+    const struct row row = side->rows.rows[a];
+
+    side->rows.rows[a] = side->rows.rows[b];
+    side->rows.rows[b] = row;
+    if (!side->deltas)
+        return;
+    GArray *const deltas = side->deltas[a];
+    side->deltas[a] = side->deltas[b];
+    side->deltas[b] = deltas;
+}
+
+/* The first ranks, and in place of the last the one that is slowest in the last step. */
+static void choose_ranks(struct scene *s)
+{
+    const uint32_t slowest = s->sides[s->n - 1].analysis->slowest_rank;
+
+    for (uint32_t i = 0; i < s->n && slowest >= s->shown; i++)
+        swap(&s->sides[i], s->shown - 1, slowest);
+    for (uint32_t i = 1; i < s->n; i++)
+        for (uint32_t r = 0; r < s->shown; r++) {
+            const GArray *deltas = s->sides[i].deltas[r];
+            const struct delta *most = deltas->len ? &g_array_index(deltas, struct delta, 0) : NULL;
+            s->greatest = most && (!s->greatest || llabs(most->ns) > llabs(s->greatest->ns)) ? most : s->greatest;
+        }
+}
+
+static void release(struct side *side)
+{
+    for (uint32_t r = 0; r < side->rows.n && side->deltas; r++)
+        g_array_unref(side->deltas[r]);
+    g_free(side->deltas);
+    rows_release(&side->rows);
+    g_free(side->name);
 }
 
 static void place_columns(struct scene *s)
@@ -157,7 +214,7 @@ static void place_columns(struct scene *s)
         for (uint32_t r = 0; r < s->shown; r++) {
             char text[40];
             g_autofree char *rank = pen_rank(p, side->rows.rows[r].rank);
-            signed_text(side->rows.rows[r].end_ns - s->sides[0].rows.rows[r].end_ns, text);
+            compare_signed(side->rows.rows[r].end_ns - s->sides[0].rows.rows[r].end_ns, text);
             beside = MAX(beside, pen_width(p, &p->strong, text));
             ranks = MAX(ranks, pen_width(p, &p->strong, rank));
         }
@@ -170,8 +227,8 @@ static void place_columns(struct scene *s)
 
 /* --- paint */
 
-/* A bracket from where the first step's rank ends to where this one's does. */
-static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns, double y)
+/* A bracket from where the first step's rank ends to where this one's does; what it takes of the line. */
+static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns, double y, struct marks_place *place)
 {
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
@@ -181,14 +238,27 @@ static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns
 
     if (first_ns == ns)
         return;
-    pen_belong_rest(p);
-    pen_belong(p, KEY_PHASE, s->n);
     pen_belong(p, KEY_TIME, MAX(first_ns, ns));
     pen_line(p, x0, y, x1, y, ink, 2, false);
     pen_line(p, x0, y - 5, x0, y + 5, ink, 2, false);
     pen_line(p, x1, y - 5, x1, y + 5, ink, 2, false);
-    frame_text(f, x1 + FRAME_AIR, y, &p->strong, ALIGN_LEFT, ROLE_INK, signed_text(ns - first_ns, text));
-    pen_belong_rank_only(p);
+    frame_text(f, x1 + FRAME_AIR, y, &p->strong, ALIGN_LEFT, ROLE_INK, compare_signed(ns - first_ns, text));
+    place->taken0 = x0;
+    place->taken1 = x1 + FRAME_AIR + pen_width(p, &p->strong, text);
+}
+
+/* What is other than in the first step, below the lanes that begin at y. */
+static void paint_differences(const struct scene *s, const struct side *side, uint32_t r, double y)
+{
+    const struct row *row = &side->rows.rows[r];
+    const double end = y + (s->comm ? 2 * s->lane + BETWEEN : s->lane), words = end + (s->comm ? band(s) : 0) + STRIP / 2;
+    struct marks_place place = {.axis = &s->axis, .compute_y = y - band(s) + 1, .comm_y = end + 1, .words_y = words};
+
+    pen_belong_rest(&s->frame.pen);
+    pen_belong(&s->frame.pen, KEY_PHASE, s->n);
+    paint_difference(s, s->sides[0].rows.rows[r].end_ns, row->end_ns, words, &place);
+    compare_marks_paint(&s->frame, &side->trace->t, side->deltas[r], s->greatest, row->rank, &place);
+    pen_belong_rank_only(&s->frame.pen);
 }
 
 static void paint_rank(const struct scene *s, uint32_t r, double y)
@@ -196,19 +266,19 @@ static void paint_rank(const struct scene *s, uint32_t r, double y)
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
     const struct lane_style style = {s->lane, s->comm ? BETWEEN : 0, 1, s->comm, false, true};
-    const double high = (s->comm ? 2 * s->lane : s->lane) + BETWEEN;
+    const double high = (s->comm ? 2 * s->lane : s->lane) + BETWEEN, strip = STRIP + (s->comm ? band(s) : 0);
     g_autofree char *rank = pen_rank(p, s->sides[0].rows.rows[r].rank);
 
     pen_group_rank(p, s->sides[0].rows.rows[r].rank);
     frame_text(f, f->x0, y + s->lane / 2, &p->strong, ALIGN_LEFT, ROLE_INK, rank);
-    for (uint32_t i = 0; i < s->n; y += high + (i++ ? STRIP : BELOW)) {
+    for (uint32_t i = 0; i < s->n; y += high + (i++ ? strip : BELOW)) {
         const struct side *side = &s->sides[i];
-        const struct row *row = &side->rows.rows[r];
         const struct pen part = pen_fix(p, KEY_PHASE, i); /* --build phase: side by side, then what differs */
+        y += i ? band(s) : 0;
         frame_text(f, s->axis.x0 - FRAME_AIR, y + s->lane / 2, &p->strong, ALIGN_RIGHT, i ? ROLE_INK : ROLE_MUTED, side->name);
-        lanes_paint(&part, &s->axis, &side->trace->t, row, &style, y);
+        lanes_paint(&part, &s->axis, &side->trace->t, &side->rows.rows[r], &style, y);
         if (i)
-            paint_difference(s, s->sides[0].rows.rows[r].end_ns, row->end_ns, y + high + STRIP / 2 - 2);
+            paint_differences(s, side, r, y);
     }
     pen_group_end(p);
 }
@@ -229,7 +299,7 @@ static void paint(const struct scene *s)
     pen_belong_rank_only(p);
     frame_axis(f, &scale, unit.name, s->top - 4, end);
     for (uint32_t r = 0; r < s->shown; r++)
-        paint_rank(s, r, s->top + r * rank_height(s));
+        paint_rank(s, r, s->top + (p->look->ranks_up ? s->shown - 1 - r : r) * rank_height(s));
     if (s->shown == ranks)
         return;
     g_autofree char *text = say(p->lang, "grid.hidden-ranks", "shown", count(s->shown), "n", count(ranks), NULL);
@@ -240,14 +310,16 @@ static void paint(const struct scene *s)
 static void legend(struct scene *s)
 {
     const struct side *last = &s->sides[s->n - 1];
-    struct legend_entry entries[LANES_LEGEND_MAX];
+    struct legend_entry entries[LANES_LEGEND_MAX + 2];
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     struct step_rows rows;
 
     rows_collect(&rows, last->trace, last->analysis->median_step, 1, &last->analysis->slowest_rank);
     const double ns_per_unit = (double)rows.span_ns / (s->frame.x1 - s->frame.x0);
     rows_simplify(&rows, ns_per_unit);
-    frame_legend(&s->frame, lanes_legend(&s->frame.pen, &rows, &last->trace->t, ns_per_unit, false, texts, entries), entries);
+    unsigned n = lanes_legend(&s->frame.pen, &rows, &last->trace->t, ns_per_unit, false, texts, entries);
+    n += s->frame.pen.ops->cells ? 0 : compare_marks_legend(&s->frame.pen, s->longer, s->shorter, &entries[n]);
+    frame_legend(&s->frame, n, entries);
     rows_release(&rows);
 }
 
@@ -258,7 +330,7 @@ static void add_side(struct scene *s, const struct pen *p, const char *name, con
 {
     g_autofree char *whole = words_overlap(p->lang, name);
 
-    s->sides[s->n++] = (struct side){trace, analysis, pen_ellipsize(p, &p->strong, whole, MAX_NAME), {0}};
+    s->sides[s->n++] = (struct side){trace, analysis, pen_ellipsize(p, &p->strong, whole, MAX_NAME), {0}, NULL};
     s->comm |= rows_communicate(trace, analysis->median_step);
 }
 
@@ -300,17 +372,16 @@ static bool draw_compare(const struct figure_input *in, const struct pen *pen, G
     g_autofree char *what = message(&s, pen->lang), *title = frame_headline(pen, in->digest, what),
                     *origin = words_origin(pen, in, in->analysis->median_step);
     s.frame = frame_begin(pen, title, what, origin);
+    collect(&s);
     legend(&s);
     const bool ok = divide_height(&s) || frame_no_room(pen, "compare", "a rank's lanes", error);
     if (ok) {
-        collect(&s);
+        choose_ranks(&s);
         place_columns(&s);
         paint(&s);
     }
-    for (uint32_t i = 0; i < s.n; i++) {
-        rows_release(&s.sides[i].rows);
-        g_free(s.sides[i].name);
-    }
+    for (uint32_t i = 0; i < s.n; i++)
+        release(&s.sides[i]);
     return ok;
 }
 
