@@ -361,7 +361,7 @@ static void test_kinds(void)
         {&figure_timeline, &i.ddp.in, {2, 0, 3, 4, 4, 24}, "rank, bucket, phase, frames:N"},
         {&figure_grid, &i.pipeline.in, {4, 8, 0, 3, 4, 40}, "rank, micro, phase, frames:N"},
         {&figure_breakdown, &i.of_report, {0, 0, 0, 5, 4, 3}, "phase, frames:N"},
-        {&figure_memory, &i.of_report, {2, 0, 0, 8, 0, 0}, "rank, phase"},
+        {&figure_memory, &i.of_report, {8, 0, 0, 8, 0, 0}, "rank, phase"},
         {&figure_sweep, &i.of_curve, {0, 0, 0, 3, 4, 9}, "phase, frames:N"},
         {&figure_sweep, &i.of_curves, {0, 0, 0, 3, 4, 7}, "phase, frames:N"},
         {&figure_sweep, &i.of_words, {0, 0, 0, 2, 4, 5}, "phase, frames:N"},
