@@ -103,7 +103,7 @@ SHELL_TESTS = \
 	%D%/help.sh \
 	%D%/layering.sh \
 	%D%/grid.sh \
-	%D%/look.sh \
+	%D%/look-options.sh %D%/look.sh \
 	%D%/render.sh \
 	%D%/sweep.sh
 %C%_t_build_SOURCES = %D%/t-build.c %D%/draw-list.c %D%/scene.c
