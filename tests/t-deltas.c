@@ -16,7 +16,8 @@ struct times {
 
 static void add(struct trace *t, unsigned kind, unsigned cls, uint32_t bucket, double from_ms, double to_ms)
 {
-    struct trace_op op = small_op(kind, small_lane(0, cls, 0), 0, (int64_t)(from_ms * MS), (int64_t)(to_ms * MS));
+    struct trace_op op =
+        small_op(kind, small_lane(0, cls, 0), 0, (int64_t)(from_ms * MS), (int64_t)(to_ms * MS));
     op.tag.bucket = bucket;
     op.tag.coll = cls == LANE_COMM ? 7 + bucket + (uint32_t)to_ms : OP_NONE; /* numbers of plans differ */
     trace_add_op(t, &op);
@@ -37,9 +38,10 @@ static void make(struct trace *t, const struct times *at)
     trace_finish(t);
 }
 
-/* Forward and the second bucket are as they were; backward is 30 ms longer, the first bucket 20 ms shorter; half a millisecond
- * of 460 is none. */
-static const struct times before = {{50, 100}, 300, {400, 450}, 460}, after = {{50, 100}, 330, {410, 460}, 470.5};
+/* Forward and the second bucket are as they were; backward is 30 ms longer, the first bucket 20 ms shorter;
+ * half a millisecond of 460 is none. */
+static const struct times before = {{50, 100}, 300, {400, 450}, 460},
+                          after = {{50, 100}, 330, {410, 460}, 470.5};
 
 static GArray *find(const struct times *a, const struct times *b)
 {
@@ -140,14 +142,17 @@ static void test_bars(void)
     g_assert_true(analyze(&first, &a, NULL) && analyze(&second, &b, NULL));
     digest_make(&digest, &(struct report){.trace = &second, .analysis = &b});
     const struct variant other = {"then", &first, &a, NULL};
-    const struct figure_input in = {.trace = &second, .analysis = &b, .digest = &digest, .file = "now", .others = &other, .n_others = 1};
+    const struct figure_input in = {
+        .trace = &second, .analysis = &b, .digest = &digest, .file = "now", .others = &other, .n_others = 1};
     const struct figure_options o = {.width = 1280, .height = 720};
-    struct draw *d = draw_list.begin(&(struct canvas){.width = o.width, .height = o.height, .title = "t"}, NULL);
+    struct draw *d =
+        draw_list.begin(&(struct canvas){.width = o.width, .height = o.height, .title = "t"}, NULL);
     g_assert_true(figure_draw(&figure_compare, &in, &o, &draw_list, d, NULL));
     check_inside(d);
     check_apart(d);
     g_assert_true(text_of(d, "most: B +30.0 ms")->size > text_of(d, "bucket 0 −20.0 ms")->size);
-    const struct item *longer = span_of(d, "B +30"), *cell = span_of(d, "B · 230"), *shorter = span_of(d, "bucket 0 −20"),
+    const struct item *longer = span_of(d, "B +30"), *cell = span_of(d, "B · 230"),
+                      *shorter = span_of(d, "bucket 0 −20"),
                       *bucket = span_of(d, "bucket 0 · 1.0 MiB · 80.0 ms");
     const double ms = (bucket->x0 - cell->x0) / 230;
     g_assert_cmpfloat(fabs(longer->x1 - longer->x0 - 30 * ms), <, 0.1);

@@ -6,8 +6,8 @@
 #include "viz/lanes.h"
 
 #define HEIGHT 5.0
-#define EDGE   1.0 /* of a hollow bar */
-#define LEAST  1.0 /* length of a bar that can be seen */
+#define EDGE   1.0  /* of a hollow bar */
+#define LEAST  1.0  /* length of a bar that can be seen */
 #define APART  14.0 /* words */
 
 struct stretch {
@@ -36,7 +36,8 @@ static void paint_bar(const struct pen *p, const struct delta *d, struct stretch
 
     pen_box(p, s.x0, y, s.x1 - s.x0, HEIGHT, pen_shade(p, ROLE_INK));
     if (d->ns < 0)
-        pen_box(p, s.x0 + edge, y + EDGE, s.x1 - s.x0 - 2 * edge, HEIGHT - 2 * EDGE, pen_shade(p, ROLE_BACKGROUND));
+        pen_box(p, s.x0 + edge, y + EDGE, s.x1 - s.x0 - 2 * edge, HEIGHT - 2 * EDGE,
+                pen_shade(p, ROLE_BACKGROUND));
 }
 
 static bool is_free(const GArray *taken, double x0, double x1)
@@ -50,13 +51,16 @@ static bool is_free(const GArray *taken, double x0, double x1)
 }
 
 /* The free place that is nearest to the middle, not further away than `most`; false: there is none. */
-static bool find_place(const GArray *taken, double low, double high, double middle, double w, double most, double *x)
+static bool find_place(const GArray *taken, double low, double high, double middle, double w, double most,
+                       double *x)
 {
     double best = INFINITY;
 
     for (unsigned i = 0; i <= 2 * taken->len; i++) {
         const struct stretch *t = i ? &g_array_index(taken, struct stretch, (i - 1) / 2) : NULL;
-        const double wanted = !t ? middle - w / 2 : i % 2 ? t->x1 + APART : t->x0 - APART - w,
+        const double wanted = !t      ? middle - w / 2
+                              : i % 2 ? t->x1 + APART
+                                      : t->x0 - APART - w,
                      at = CLAMP(wanted, low, MAX(low, high - w)), away = fabs(at + w / 2 - middle);
         if (away < best && away <= most && at + w <= high && is_free(taken, at, at + w)) {
             best = away;
@@ -66,8 +70,8 @@ static bool find_place(const GArray *taken, double low, double high, double midd
     return isfinite(best);
 }
 
-static void paint_words(const struct frame *f, const char *text, bool greatest, struct stretch s, const struct marks_place *at,
-                        GArray *taken)
+static void paint_words(const struct frame *f, const char *text, bool greatest, struct stretch s,
+                        const struct marks_place *at, GArray *taken)
 {
     const struct pen *p = &f->pen;
     const struct font *font = greatest ? &p->strong : &p->text;
@@ -81,8 +85,8 @@ static void paint_words(const struct frame *f, const char *text, bool greatest, 
     g_array_append_val(taken, used);
 }
 
-void compare_marks_paint(const struct frame *f, const struct tables *t, const GArray *deltas, const struct delta *greatest,
-                         uint32_t rank, const struct marks_place *at)
+void compare_marks_paint(const struct frame *f, const struct tables *t, const GArray *deltas,
+                         const struct delta *greatest, uint32_t rank, const struct marks_place *at)
 {
     const struct pen *p = &f->pen;
     g_autoptr(GArray) taken = g_array_new(FALSE, FALSE, sizeof(struct stretch));
@@ -99,7 +103,8 @@ void compare_marks_paint(const struct frame *f, const struct tables *t, const GA
             continue;
         g_autofree char *name = lanes_name(p, t, &d->cell, d->comm);
         g_autofree char *brief = g_strdup_printf("%s %s", name, compare_signed(d->ns, number));
-        g_autofree char *whole = d == greatest ? say(p->lang, "compare.greatest", "what", brief, NULL) : g_strdup(brief);
+        g_autofree char *whole =
+            d == greatest ? say(p->lang, "compare.greatest", "what", brief, NULL) : g_strdup(brief);
         pen_belong(p, KEY_TIME, MAX(d->cell.end_ns, d->cell.end_ns - d->ns));
         if (!p->ops->cells)
             paint_bar(p, d, s, y);
@@ -108,12 +113,14 @@ void compare_marks_paint(const struct frame *f, const struct tables *t, const GA
     }
 }
 
-unsigned compare_marks_legend(const struct pen *p, bool longer, bool shorter, struct legend_entry entries[static 2])
+unsigned compare_marks_legend(const struct pen *p, bool longer, bool shorter,
+                              struct legend_entry entries[static 2])
 {
     unsigned n = 0;
 
     if (longer)
-        entries[n++] = (struct legend_entry){.text = word(p->lang, "compare.cell-longer"), .shade = pen_shade(p, ROLE_INK)};
+        entries[n++] = (struct legend_entry){.text = word(p->lang, "compare.cell-longer"),
+                                             .shade = pen_shade(p, ROLE_INK)};
     if (shorter)
         entries[n++] = (struct legend_entry){.text = word(p->lang, "compare.cell-shorter"), .hollow = true};
     return n;

@@ -9,7 +9,8 @@ struct part {
     bool comm, second;
 };
 
-/* A collective's number differs between plans; of a bucket or a message it does not matter which collective it is. */
+/* A collective's number differs between plans; of a bucket or a message it does not matter which collective
+ * it is. */
 static uint32_t last_of(const struct part *p)
 {
     return p->comm && p->cell.first != OP_NONE ? 0 : p->cell.last;
@@ -75,7 +76,8 @@ static int64_t length_of(const GArray *parts, unsigned begin, unsigned end)
     return ns;
 }
 
-static void add_delta(GArray *deltas, const struct part *at, int64_t before_ns, int64_t now_ns, int64_t first_step_ns)
+static void add_delta(GArray *deltas, const struct part *at, int64_t before_ns, int64_t now_ns,
+                      int64_t first_step_ns)
 {
     const struct delta d = {at->cell, at->comm, now_ns - before_ns};
     const double least = fmax(DELTA_STEP_PART * (double)first_step_ns, DELTA_CELL_PART * (double)before_ns);
@@ -91,8 +93,8 @@ static void compare_parts(GArray *deltas, const GArray *parts, struct span s, in
 
     for (unsigned i = s.middle; paired && i < s.end; i++) {
         const unsigned k = s.begin + (i - s.middle);
-        add_delta(deltas, &g_array_index(parts, struct part, i), length_of(parts, k, k + 1), length_of(parts, i, i + 1),
-                  first_step_ns);
+        add_delta(deltas, &g_array_index(parts, struct part, i), length_of(parts, k, k + 1),
+                  length_of(parts, i, i + 1), first_step_ns);
     }
     if (!paired && s.begin < s.middle && s.middle < s.end)
         add_delta(deltas, &g_array_index(parts, struct part, s.end - 1), length_of(parts, s.begin, s.middle),

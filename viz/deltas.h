@@ -1,8 +1,9 @@
-/* viz/deltas.h -- what of a rank's step takes longer or shorter than the same of another step of the same work.
+/* viz/deltas.h -- what of a rank's step takes longer or shorter than the same of another step of the same
+ * work.
  *
- * The same are cells of one lane, kind, micro-batch and subject (a block of layers, a bucket, a stage, the peer of a message);
- * several such are compared one by one, or, where the rows have not equally many, as their sum, which stands at the last.
- * Steps are compared from their starts.
+ * The same are cells of one lane, kind, micro-batch and subject (a block of layers, a bucket, a stage, the
+ * peer of a message); several such are compared one by one, or, where the rows have not equally many, as
+ * their sum, which stands at the last. Steps are compared from their starts.
  */
 #ifndef VIZ_DELTAS_H
 #define VIZ_DELTAS_H
@@ -19,7 +20,8 @@ struct delta {
 #define DELTA_STEP_PART 0.002
 #define DELTA_CELL_PART 0.02
 
-/* Of rows that are not simplified yet: struct delta, the greatest first.  What only one of the two has is none.  g_array_unref */
+/* Of rows that are not simplified yet: struct delta, the greatest first.  What only one of the two has is
+ * none.  g_array_unref */
 GArray *deltas_find(const struct row *first, const struct row *second, int64_t first_step_ns);
 
 #endif
