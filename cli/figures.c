@@ -103,30 +103,44 @@ static int choose(const struct options *o, enum option_id id, const char *const 
     return -1;
 }
 
-/* Of which figures the option is, where it is not of all. */
+/* Of which figures the option is, where it is not of all, and what the others lack. */
 static const struct {
     enum option_id id;
-    const struct figure *figures[2];
+    const char *lack;
+    const struct figure *figures[10]; /* ends with NULL */
 } some[] = {
-    {OPTION_RANK_ORDER, {&figure_grid, &figure_timeline}},
-    {OPTION_COLOR_BY, {&figure_grid, &figure_timeline}},
-    {OPTION_ALIGN, {&figure_grid}},
-    {OPTION_STEP, {&figure_timeline}},
-    {OPTION_FROM, {&figure_timeline}},
-    {OPTION_TO, {&figure_timeline}},
-    {OPTION_CRITICAL_PATH, {&figure_timeline}},
-    {OPTION_BUCKET_ORDER, {&figure_buckets}},
+    {OPTION_RANK_NAME, "names no rank",
+     {&figure_timeline, &figure_grid, &figure_memory, &figure_compare, &figure_overlap, &figure_allreduce, &figure_dp, &figure_ddp}},
+    {OPTION_COUNT_FROM, "numbers nothing",
+     {&figure_timeline, &figure_grid, &figure_memory, &figure_compare, &figure_overlap, &figure_buckets, &figure_allreduce,
+      &figure_dp, &figure_ddp}},
+    {OPTION_RANK_ORDER, "has no rows of ranks", {&figure_timeline, &figure_grid, &figure_memory, &figure_compare}},
+    {OPTION_COLOR_BY, "gives its colours another meaning", {&figure_timeline, &figure_grid, &figure_compare}},
+    {OPTION_ALIGN, "shows when things ran, or no schedule", {&figure_grid}},
+    {OPTION_STEP, "shows the median step", {&figure_timeline}},
+    {OPTION_FROM, "shows a whole step", {&figure_timeline}},
+    {OPTION_TO, "shows a whole step", {&figure_timeline}},
+    {OPTION_CRITICAL_PATH, "does not show it", {&figure_timeline}},
+    {OPTION_BUCKET_ORDER, "does not number them by layers", {&figure_buckets}},
 };
+
+static bool is_of(const struct figure *const *some_of, const struct figure *figure)
+{
+    while (*some_of && *some_of != figure)
+        some_of++;
+    return *some_of;
+}
 
 static bool check_figure(const struct figure *figure, const struct options *o, GError **error)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(some); i++) {
-        const struct figure *const *of = some[i].figures;
-        if (!o->given[some[i].id] || figure == of[0] || figure == of[1])
+        g_autoptr(GString) of = g_string_new(NULL);
+        if (!o->given[some[i].id] || is_of(some[i].figures, figure))
             continue;
-        g_set_error(error, OPTION_ERROR, 0, "--%s is of --figure %s%s%s, not of %s: leave it out",
-                    option_name(some[i].id), of[0]->name, of[1] ? " and " : "", of[1] ? of[1]->name : "",
-                    figure->name);
+        for (unsigned k = 0; some[i].figures[k]; k++)
+            g_string_append_printf(of, "%s%s", k ? ", " : "", some[i].figures[k]->name);
+        g_set_error(error, OPTION_ERROR, 0, "--%s is of --figure %s, not of %s, which %s: leave it out",
+                    option_name(some[i].id), of->str, figure->name, some[i].lack);
         return false;
     }
     return true;
@@ -195,6 +209,10 @@ static bool parse_build(const char *text, struct build *build)
             *build = (struct build){key, 0};
             return true;
         }
+    if (!strcmp(text, "frames")) {
+        *build = (struct build){KEY_TIME, 0};
+        return true;
+    }
     if (!g_str_has_prefix(text, "frames:") || !g_ascii_isdigit(text[7]))
         return false;
     const guint64 n = g_ascii_strtoull(text + 7, &end, 10);
@@ -205,7 +223,7 @@ static bool parse_build(const char *text, struct build *build)
 static bool check_build(struct drawing *d, const struct options *o, GError **error)
 {
     const char *text = option_text(o, OPTION_BUILD, NULL);
-    g_autofree char *known = g_strdup_printf("rank, micro, bucket, phase or frames:N of 2 to %d", BUILD_MAX_FRAMES);
+    g_autofree char *known = g_strdup_printf("rank, micro, bucket, phase, frames, or frames:N of 2 to %d", BUILD_MAX_FRAMES);
     d->built = text;
     d->gif = o->given[OPTION_GIF];
     if (text && !parse_build(text, &d->build))

@@ -135,6 +135,9 @@ run render t.json --figure grid --build rank -o step.svg
 [ "$status" = 0 ] && [ "$(ls step*)" = "$(printf 'step-0%d.svg\n' 1 2 3 4)" ] && cmp -s step-04.svg light.svg && ! cmp -s step-03.svg light.svg &&
     grep -q 'wrote step-01.svg to step-04.svg$' "$dir/out"
 result $? "a figure built up by ranks, of which the last file is the figure"
+run --mode ddp --backend sim --model mini --ranks 3 --cluster a100x4 --allreduce ring --figure allreduce --build frames -q -o hop.svg
+[ "$status" = 0 ] && [ -s hop-05.svg ] && [ ! -e hop-06.svg ] && grep -q '>Σ<' hop-05.svg && ! grep -q '>Σ<' hop-02.svg
+result $? "frames alone are one for each step of the figure"
 run render t.json --build frames:120 -o much.txt
 [ "$status" = 0 ] && [ "$(ls much-* | wc -l)" = 120 ] && [ -s much-001.txt ] && [ -s much-120.txt ]
 result $? "files of three digits"

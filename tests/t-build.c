@@ -5,8 +5,10 @@
 #include "tests/draw-list.h"
 #include "tests/hand-digest.h"
 #include "tests/pipe-trace.h"
+#include "tests/runs.h"
 #include "tests/scene.h"
 #include "tests/tap.h"
+#include "tests/work-trace.h"
 #include "viz/build.h"
 #include "viz/draw-text.h"
 
@@ -105,6 +107,18 @@ static unsigned count_beginning(char **lines, const char *start)
     return n;
 }
 
+/* Something that can be seen is in the one and not in the other. */
+static bool shows_more(char **more, char **less)
+{
+    for (; *more; more++) {
+        if (*less && !strcmp(*more, *less))
+            less++;
+        else if (!g_str_has_prefix(*more, "span"))
+            return true;
+    }
+    return false;
+}
+
 static const struct figure_options usual = {.width = 1280, .height = 720};
 
 static void check_film(struct build build, const struct figure *f, const struct figure_input *in,
@@ -119,6 +133,8 @@ static void check_film(struct build build, const struct figure *f, const struct 
     g_assert_false(g_strv_equal((const char *const *)film.frames[0], (const char *const *)whole));
     for (guint i = 0; i + 1 < film.n; i++) {
         g_assert_true(part_of(film.frames[i], film.frames[i + 1]));
+        if (!build.frames && !shows_more(film.frames[i + 1], film.frames[i]))
+            g_error("%s by %d: frame %u shows nothing that is new", f->name, (int)build.by, i + 1);
         g_assert_cmpuint(count_beginning(film.frames[i], "group"), ==, count_beginning(whole, "group"));
     }
     film_free(&film);
@@ -275,6 +291,116 @@ static void test_note(void)
     subject_release(&s);
 }
 
+/* --- all kinds, all builds */
+
+/* An input of each: two DDP steps of which one overlaps, one whose all-reduces are in hops, one of DataParallel, a pipeline, a
+ * report, three sweeps, a history. */
+struct inputs {
+    struct subject pipeline, ddp, other, reduced, scattered;
+    struct digest digest, report;
+    struct series curve, curves, words;
+    struct variant variant;
+    struct figure_input pair, of_report, of_curve, of_curves, of_words, of_runs;
+    GPtrArray *runs;
+};
+
+static void worked(struct subject *s, const struct work *work)
+{
+    memset(s, 0, sizeof *s);
+    work_simulate(work, &s->trace);
+    subject_analyze(s);
+}
+
+static void inputs_make(struct inputs *i)
+{
+    pipeline(&i->pipeline);
+    ddp(&i->ddp, true);
+    ddp(&i->other, false);
+    digest_make(&i->digest, &(struct report){.trace = &i->ddp.trace, .analysis = &i->ddp.analysis});
+    i->ddp.in.digest = &i->digest;
+    i->variant = (struct variant){"none", &i->other.trace, &i->other.analysis, NULL};
+    i->pair = i->ddp.in;
+    i->pair.others = &i->variant;
+    i->pair.n_others = 1;
+    worked(&i->reduced, &(struct work){.mode = &mode_ddp, .ranks = 3, .algo = ALLREDUCE_RING});
+    worked(&i->scattered, &(struct work){.mode = &mode_dp, .ranks = 3, .algo = ALLREDUCE_TREE});
+    lecture_digest(&i->report);
+    i->of_report = (struct figure_input){.digest = &i->report};
+    buckets_series(&i->curve);
+    ranks_series(&i->curves);
+    words_series(&i->words);
+    i->of_curves = (struct figure_input){.series = &i->curves};
+    i->of_curve = (struct figure_input){.series = &i->curve};
+    i->of_words = (struct figure_input){.series = &i->words};
+    i->runs = small_history();
+    i->of_runs = history_of(i->runs);
+}
+
+static void inputs_release(struct inputs *i)
+{
+    struct subject *const all[] = {&i->pipeline, &i->ddp, &i->other, &i->reduced, &i->scattered};
+    for (unsigned k = 0; k < G_N_ELEMENTS(all); k++)
+        subject_release(all[k]);
+    digest_release(&i->digest);
+    digest_release(&i->report);
+    series_release(&i->curves);
+    series_release(&i->curve);
+    series_release(&i->words);
+    g_ptr_array_unref(i->runs);
+}
+
+enum { ALL_FRAMES = DRAW_KEYS, BUILDS };
+
+/* Frames of each build of every kind of figure; 0: it has none such, and says what it has. */
+static void test_kinds(void)
+{
+    struct inputs i;
+    inputs_make(&i);
+    const struct {
+        const struct figure *figure;
+        const struct figure_input *in;
+        guint n[BUILDS]; /* rank, micro, bucket, phase, frames:4, frames */
+        const char *can;
+    } cases[] = {
+        {&figure_timeline, &i.pipeline.in, {4, 8, 0, 2, 4, 37}, "rank, micro, phase, frames:N"},
+        {&figure_timeline, &i.ddp.in, {2, 0, 3, 4, 4, 24}, "rank, bucket, phase, frames:N"},
+        {&figure_grid, &i.pipeline.in, {4, 8, 0, 3, 4, 40}, "rank, micro, phase, frames:N"},
+        {&figure_breakdown, &i.of_report, {0, 0, 0, 5, 4, 3}, "phase, frames:N"},
+        {&figure_memory, &i.of_report, {8, 0, 0, 8, 0, 0}, "rank, phase"},
+        {&figure_sweep, &i.of_curve, {0, 0, 0, 3, 4, 9}, "phase, frames:N"},
+        {&figure_sweep, &i.of_curves, {0, 0, 0, 3, 4, 7}, "phase, frames:N"},
+        {&figure_sweep, &i.of_words, {0, 0, 0, 2, 4, 5}, "phase, frames:N"},
+        {&figure_overlap, &i.ddp.in, {0, 0, 3, 4, 4, 6}, "bucket, phase, frames:N"},
+        {&figure_buckets, &i.ddp.in, {0, 0, 3, 3, 4, 5}, "bucket, phase, frames:N"},
+        {&figure_compare, &i.pair, {2, 0, 3, 3, 4, 30}, "rank, bucket, phase, frames:N"},
+        {&figure_allreduce, &i.reduced.in, {3, 0, 0, 5, 4, 5}, "rank, phase, frames:N"},
+        {&figure_dp, &i.scattered.in, {3, 0, 0, 11, 4, 11}, "rank, phase, frames:N"},
+        {&figure_trend, &i.of_runs, {0, 0, 0, 2, 4, 12}, "phase, frames:N"},
+        {&figure_ddp, &i.reduced.in, {3, 0, 0, 9, 4, 9}, "rank, phase, frames:N"},
+    };
+    for (unsigned c = 0; c < G_N_ELEMENTS(cases); c++)
+        for (unsigned by = 0; by < BUILDS; by++) {
+            const struct build build = {MIN(by, KEY_TIME), by == KEY_TIME ? 4 : 0};
+            const struct figure *f = cases[c].figure;
+            g_autoptr(GError) error = NULL;
+            g_autoptr(GPtrArray) frames = build_render(&build, f, cases[c].in, &usual, &draw_list, &error);
+            g_assert_cmpint(frames != NULL, ==, error == NULL);
+            if ((frames ? frames->len : 0) != cases[c].n[by])
+                g_error("%s %u: %u frames, not %u: %s", f->name, by, frames ? frames->len : 0, cases[c].n[by], error ? error->message : "");
+            if (frames)
+                check_film(build, f, cases[c].in, &usual);
+            else if (!g_str_has_suffix(error->message, cases[c].can) || !strstr(error->message, f->name))
+                g_error("%s %u: %s", f->name, by, error->message);
+        }
+    for (unsigned f = 0; figures[f]; f++) {
+        bool has = false;
+        for (unsigned c = 0; c < G_N_ELEMENTS(cases); c++)
+            has |= cases[c].figure == figures[f];
+        g_assert_true(has);
+    }
+    inputs_release(&i);
+}
+
 static void test_refused(void)
 {
     struct subject s;
@@ -321,6 +447,7 @@ int main(int argc, char **argv)
     g_test_add_func("/build/phase", test_phase);
     g_test_add_func("/build/time", test_time);
     g_test_add_func("/build/note", test_note);
+    g_test_add_func("/build/kinds", test_kinds);
     g_test_add_func("/build/refused", test_refused);
     g_test_add_func("/build/text", test_text);
     return g_test_run();

@@ -4,6 +4,7 @@
 
 #include "tests/hand-digest.h"
 #include "tests/pipe-trace.h"
+#include "tests/runs.h"
 #include "tests/subject.h"
 #include "tests/tap.h"
 #include "tests/work-trace.h"
@@ -162,6 +163,9 @@ static void typical(struct subject *s, uint32_t ranks, bool pipeline)
     s->report = (struct figure_input){.digest = &s->digest};
     buckets_series(&s->series);
     s->sweep = (struct figure_input){.series = &s->series};
+    s->runs = small_history();
+    s->history = history_of(s->runs);
+    s->history.file = "x"; /* a name may be English */
     work_simulate(&(struct work){.mode = &mode_ddp, .ranks = ranks, .algo = ALLREDUCE_RING}, &s->reduced_trace);
     g_assert_true(analyze(&s->reduced_trace, &s->reduced_analysis, NULL));
     s->reduced = (struct figure_input){.trace = &s->reduced_trace, .analysis = &s->reduced_analysis};

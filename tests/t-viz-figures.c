@@ -201,9 +201,18 @@ static void test_memory(void)
     lecture_digest(&d);
     struct draw *list = draw(&figure_memory, &(struct figure_input){.digest = &d}, &o);
     check_figure(list);
+    for (unsigned rank = 0; rank < 8; rank++) { /* a bar each */
+        g_autofree char *name = g_strdup_printf("rank %u", rank);
+        expect(list, name);
+        g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_OPTIMIZER, rank), width_of(list, ROLE_FORWARD, rank) * (rank < 4 ? 210 : 274) / 418, 1);
+    }
+    draw_list.cancel(list);
+    o.height = 250; /* no room for eight */
+    list = draw(&figure_memory, &(struct figure_input){.digest = &d}, &o);
+    check_figure(list);
     expect(list, "ranks 0–3");
     expect(list, "ranks 4–7");
-    expect(list, "418.0 MiB");
+    expect(list, "weight 418.0 MiB");
     expect(list, "2591.0 MiB, measured 2625.0 MiB");
     const double weight = width_of(list, ROLE_FORWARD, 0);
     g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_BACKWARD, 1), weight, 1);

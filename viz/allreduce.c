@@ -72,36 +72,60 @@ static void paint_sender(const struct scene *s, const struct hop_move *m)
         g_free(texts[i]);
 }
 
-/* Hops of members that are left out would lie over each other. */
-static void paint_moves(const struct scene *s)
+/* Places of boxes and arrows that are drawn: hops of members that are left out would lie over each other. */
+struct drawn {
+    bool *boxes, *arrows;
+};
+
+/* A chunk, and where it goes: it is there with the next hop. */
+static void paint_move(const struct scene *s, const struct hop_move *m, const struct drawn *drawn)
 {
     const struct pen *p = &s->frame.pen;
-    const uint32_t columns = s->ladder.n_columns;
-    const gsize places = (gsize)s->rows * columns;
-    g_autofree bool *boxes = g_new0(bool, places), *arrows = g_new0(bool, places * columns);
+    const uint32_t columns = s->ladder.n_columns, from = ladder_column(&s->ladder, m->from),
+                   to = ladder_column(&s->ladder, m->to);
+    bool *box = &drawn->boxes[m->hop * columns + from], *arrow = &drawn->arrows[(m->hop * columns + from) * columns + to];
 
+    pen_belong_step(p, m->hop);
+    if (!*box)
+        paint_sender(s, m);
+    pen_belong_step(p, m->hop + 1);
+    if (!*arrow) {
+        const uint32_t number = m->chunk == OP_NONE ? s->hops.ranks[m->from] : m->chunk;
+        ladder_arrow(&s->ladder, m->hop, from, to, palette_line(p->palette, number), palette_dashed(p->palette, number));
+    }
+    *box = *arrow = true;
+}
+
+static void paint_column(const struct scene *s, uint32_t column, const struct drawn *drawn)
+{
+    static const char *const sum[] = {"Σ"};
+    const struct pen *p = &s->frame.pen;
+
+    ladder_begin_column(&s->ladder, column);
+    ladder_name(&s->ladder, column);
     for (uint32_t i = 0; i < s->hops.moves->len; i++) {
         const struct hop_move *m = &g_array_index(s->hops.moves, struct hop_move, i);
-        const uint32_t from = ladder_column(&s->ladder, m->from), to = ladder_column(&s->ladder, m->to);
         if (m->hop + 1 >= s->ladder.rows)
             break;
-        bool *box = &boxes[m->hop * columns + from], *arrow = &arrows[(m->hop * columns + from) * columns + to];
-        if (!*box)
-            paint_sender(s, m);
-        if (!*arrow) {
-            const uint32_t number = m->chunk == OP_NONE ? s->hops.ranks[m->from] : m->chunk;
-            ladder_arrow(&s->ladder, m->hop, from, to, palette_line(p->palette, number),
-                         palette_dashed(p->palette, number));
-        }
-        *box = *arrow = true;
+        if (ladder_column(&s->ladder, m->from) == column)
+            paint_move(s, m, drawn);
     }
-    for (uint32_t row = 0; row < s->ladder.rows; row++)
-        for (uint32_t c = 0; c < columns; c++) {
-            static const char *const sum[] = {"Σ"};
-            const bool last = row + 1 == s->rows;
-            if (!boxes[row * columns + c])
-                ladder_box(&s->ladder, row, c, pen_shade(p, last ? ROLE_INK : ROLE_LANE), last, sum, NULL);
-        }
+    for (uint32_t row = 0; row < s->ladder.rows; row++) {
+        const bool last = row + 1 == s->rows;
+        pen_belong_step(p, row);
+        if (!drawn->boxes[row * s->ladder.n_columns + column])
+            ladder_box(&s->ladder, row, column, pen_shade(p, last ? ROLE_INK : ROLE_LANE), last, sum, NULL);
+    }
+    ladder_end_column(&s->ladder, column);
+}
+
+static void paint_columns(const struct scene *s)
+{
+    const gsize places = (gsize)s->rows * s->ladder.n_columns;
+    g_autofree bool *boxes = g_new0(bool, places), *arrows = g_new0(bool, places * s->ladder.n_columns);
+
+    for (uint32_t c = 0; c < s->ladder.n_columns; c++)
+        paint_column(s, c, &(struct drawn){boxes, arrows});
 }
 
 static void paint_sides(const struct scene *s)
@@ -117,8 +141,10 @@ static void paint_sides(const struct scene *s)
         g_autofree char *numbers =
             sum ? g_strdup(format_duration(s->hops.sum_ns, time))
                 : g_strdup_printf("%s · %s", format_bytes(hop->bytes, bytes), format_duration(hop->ns, time));
+        pen_belong_step(p, row + 1);
         ladder_beside(&s->ladder, row, name, numbers);
     }
+    pen_belong_step(p, DRAW_NONE);
 }
 
 static void paint_rest(const struct scene *s)
@@ -129,7 +155,9 @@ static void paint_rest(const struct scene *s)
         return;
     g_autofree char *whole = say(p->lang, "allreduce.hidden", "shown", count(s->ladder.rows - 1), "n", count(s->rows - 1), NULL);
     g_autofree char *text = pen_ellipsize(p, &p->text, whole, s->frame.x1 - s->frame.x0);
+    pen_belong_rest(p);
     frame_text(&s->frame, s->frame.x0, s->frame.y1 - FRAME_NOTE / 2, &p->text, ALIGN_LEFT, ROLE_MUTED, text);
+    pen_belong_rank_only(p);
 }
 
 static bool lay_out(struct scene *s, GError **error)
@@ -143,8 +171,11 @@ static bool lay_out(struct scene *s, GError **error)
         (s->ladder.rows < s->rows && !ladder_make(&s->ladder, f, f->x0, x1, f->y0, y1 - FRAME_NOTE, gutter, s->hops.n,
                                                   MOST_COLUMNS, s->rows)))
         return frame_no_room(&f->pen, "allreduce", "two ranks and a step", error);
-    if (curves)
+    if (curves) {
+        pen_belong_rest(&f->pen);
         growth_paint(f, f->x1 - GROWTH_WIDTH, f->x1, f->y0, f->y1, s->hops.algo, s->hops.n, s->hops.bytes);
+        pen_belong_rank_only(&f->pen);
+    }
     return true;
 }
 
@@ -160,8 +191,7 @@ static bool paint(struct scene *s, GError **error)
     frame_legend(&s->frame, G_N_ELEMENTS(entries), entries);
     if (!lay_out(s, error))
         return false;
-    ladder_heads(&s->ladder);
-    paint_moves(s);
+    paint_columns(s);
     paint_sides(s);
     paint_rest(s);
     return true;

@@ -252,13 +252,14 @@ static uint32_t paint_bar(const struct scene *s, const struct row *r, double y)
     return missing;
 }
 
-static void paint_row(const struct scene *s, const struct digest *d, const struct row *r, double y)
+static void paint_row(const struct scene *s, const struct digest *d, const struct row *r, uint32_t i, double y)
 {
     const struct frame *f = &s->frame;
     const struct font strong = pen_capped(&f->pen.strong, s->place.bar);
     const double end = scale_at(&s->scale, value_of(s, r, r->of->step_ns));
     g_autofree char *beside = pen_ellipsize(&f->pen, &strong, r->beside, f->x1 - end - FRAME_AIR);
 
+    pen_belong(&f->pen, KEY_TIME, i);
     frame_text(f, f->x0, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, r->name);
     frame_text(f, f->x0, y + s->place.bar + STRIP / 2 + 1, &f->pen.small, ALIGN_LEFT, ROLE_MUTED,
                made(s, d, r));
@@ -290,10 +291,11 @@ static void paint_rows(const struct scene *s, const struct digest *d)
     for (uint32_t i = 0; i < place->shown; i++) {
         const char *group = heading(s, i);
         if (group) {
+            pen_belong(&f->pen, KEY_TIME, i);
             paint_heading(f, group, y);
             y += HEADING;
         }
-        paint_row(s, d, shown_row(s, i), y + MARK);
+        paint_row(s, d, shown_row(s, i), i, y + MARK);
         y += MARK + place->bar + STRIP + place->gap;
     }
     if (place->shown < s->n) {

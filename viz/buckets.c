@@ -23,8 +23,12 @@
 #define FALL_PART   0.09
 #define BUCKET_PART 0.35
 
+/* Of --build. */
+enum { STEP_LAYERS, STEP_GRADIENTS, STEP_BUCKETS };
+
 struct piece {
     double x, w;
+    uint32_t block; /* how many blocks of layers came before its last one: its place in backward */
     uint32_t line, layers; /* blocks of layers that have a gradient in it */
 };
 
@@ -59,10 +63,27 @@ static double bytes_of(const struct tables *t, uint32_t bucket)
 static void count_layers(struct scene *s)
 {
     const struct tables *t = s->t;
+    const char *block = NULL;
+    uint32_t n = 0;
 
-    for (uint32_t b = 0; b < t->n_buckets; b++)
-        for (uint32_t i = 0; i < t->buckets[b].n_params; i++)
-            s->pieces[b].layers += !i || strcmp(block_of(t, param_of(t, b, i)), block_of(t, param_of(t, b, i - 1)));
+    for (uint32_t b = 0; b < t->n_buckets; b++) {
+        for (uint32_t i = 0; i < t->buckets[b].n_params; i++) {
+            const char *own = block_of(t, param_of(t, b, i));
+            n += block && strcmp(own, block);
+            s->pieces[b].layers += !i || strcmp(own, block);
+            block = own;
+        }
+        s->pieces[b].block = n;
+    }
+}
+
+static void belong(const struct scene *s, uint32_t bucket, int64_t step, uint32_t block)
+{
+    const struct pen *p = &s->frame.pen;
+
+    pen_belong(p, KEY_BUCKET, bucket);
+    pen_belong(p, KEY_PHASE, step);
+    pen_belong(p, KEY_TIME, block);
 }
 
 static uint64_t number_of(const struct pen *p, const struct tables *t, uint32_t bucket)
@@ -147,13 +168,24 @@ static void paint_cell(const struct scene *s, double x, double w, double y, doub
         pen_label(p, x + (w - CELL_GAP) / 2, y + h / 2, h, &large, shade, false, text);
 }
 
+/* How many blocks came before that of the bucket's i-th gradient; `before` is that of the one before it. */
+static uint32_t place_of(const struct scene *s, uint32_t bucket, uint32_t i, uint32_t before)
+{
+    const struct tables *t = s->t;
+    const struct piece *piece = &s->pieces[bucket];
+
+    if (i == 0)
+        return piece->block + 1 - piece->layers;
+    return before + (strcmp(block_of(t, param_of(t, bucket, i)), block_of(t, param_of(t, bucket, i - 1))) != 0);
+}
+
 /* A block is one cell, also beyond a bucket's end, as far as the line goes. */
 static void paint_layers(const struct scene *s, double y)
 {
     const struct tables *t = s->t;
     const struct pen *p = &s->frame.pen;
     const char *block = NULL;
-    uint32_t line = 0;
+    uint32_t line = 0, number = 0;
     double from = 0, at = 0;
 
     for (uint32_t b = 0; b <= s->n; b++) {
@@ -169,8 +201,10 @@ static void paint_layers(const struct scene *s, double y)
                 paint_cell(s, from, at - from, y + line * s->line, s->line * LAYER_PART, palette_tint(p->palette, pen_shade(p, ROLE_MUTED), LAYER_TINT), 2, texts);
             }
             if (b == s->n)
-                return;
+                break;
+            number = place_of(s, b, i, number);
             if (!block || ends) {
+                belong(s, b, STEP_LAYERS, number);
                 block = block_of(t, param);
                 line = s->pieces[b].line;
                 from = i ? at : s->pieces[b].x;
@@ -178,6 +212,7 @@ static void paint_layers(const struct scene *s, double y)
             at = (i ? at : s->pieces[b].x) + s->pieces[b].w * (double)t->params[param].bytes / bytes_of(t, b);
         }
     }
+    pen_belong_rank_only(p);
 }
 
 /* "query.weight" of "layer6.attention.query.weight" in "layer6.attention" */
@@ -195,9 +230,11 @@ static void paint_gradients(const struct scene *s, uint32_t b, double y, double 
     const struct piece *piece = &s->pieces[b];
     const struct pen *p = &s->frame.pen;
     double from = piece->x, at = from;
+    uint32_t number = 0;
 
     for (uint32_t i = 0; i < t->buckets[b].n_params; i++) {
         const uint32_t param = param_of(t, b, i);
+        belong(s, b, STEP_GRADIENTS, number = place_of(s, b, i, number));
         at += piece->w * (double)t->params[param].bytes / bytes_of(t, b);
         const bool last = i + 1 == t->buckets[b].n_params;
         if (at - from < APART && !last)
@@ -231,6 +268,7 @@ static void paint_bucket(const struct scene *s, uint32_t b)
         lower = NULL;
 
     paint_gradients(s, b, grad, line * GRAD_PART, shade);
+    belong(s, b, STEP_BUCKETS, piece->block);
     const double fall[] = {middle - ARROWHEAD, box - line * FALL_PART + 1, middle + ARROWHEAD,
                            box - line * FALL_PART + 1, middle, box - 2};
     pen_polygon(p, 3, fall, pen_color(p, ROLE_MUTED));
@@ -240,6 +278,7 @@ static void paint_bucket(const struct scene *s, uint32_t b)
     if (lower)
         pen_label(p, middle, box + h * 0.74, h / 2, small ? &least : &text, shade, false, lower);
     pen_span(p, piece->x, box, w, h, name, OP_NONE, layers);
+    pen_belong_rank_only(p);
 }
 
 /* Backward goes to the right. */

@@ -11,6 +11,7 @@ struct plan {
     GArray *numbers;        /* int64_t, sorted: a frame each */
     int64_t *reach;         /* of each frame: the latest time of what has come with it or before */
     uint32_t n;             /* frames */
+    bool part;              /* of KEY_TIME: of equal parts, not one a number */
     int64_t from_ns, to_ns; /* KEY_TIME */
 };
 
@@ -21,7 +22,7 @@ static int by_number(gconstpointer a, gconstpointer b)
     return (x > y) - (x < y);
 }
 
-/* The numbers that marks have of a key, each once.  g_array_unref */
+/* The numbers that marks which can be seen have of a key, each once.  g_array_unref */
 static GArray *collect(const struct tape *t, enum draw_key key)
 {
     GArray *all = g_array_new(FALSE, FALSE, sizeof(int64_t));
@@ -29,7 +30,7 @@ static GArray *collect(const struct tape *t, enum draw_key key)
 
     for (guint i = 0; i < tape_length(t); i++) {
         const int64_t number = tape_belongs(t, i)->of[key];
-        if (number != DRAW_NONE)
+        if (number != DRAW_NONE && tape_paints(t, i))
             g_array_append_val(all, number);
     }
     g_array_sort(all, by_number);
@@ -41,14 +42,20 @@ static GArray *collect(const struct tape *t, enum draw_key key)
     return all;
 }
 
+/* A number that nothing to be seen has comes with the next one that something has. */
 static uint32_t frame_of_number(const struct plan *p, int64_t number)
 {
-    guint at = 0;
+    guint low = 0, high = p->numbers->len - 1;
 
-    if (p->key != KEY_TIME) {
-        g_array_binary_search(p->numbers, &number, by_number, &at);
-        return at;
+    while (!p->part && low < high) {
+        const guint middle = (low + high) / 2;
+        if (g_array_index(p->numbers, int64_t, middle) < number)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    if (!p->part)
+        return low;
     const double part = (double)(number - p->from_ns) / (double)MAX(p->to_ns - p->from_ns, 1);
     return (uint32_t)CLAMP(part * p->n, 0, p->n - 1);
 }
@@ -85,6 +92,8 @@ static void find_reach(struct plan *p)
 
 static bool refuse(const struct tape *t, const struct build *b, const char *figure, GError **error)
 {
+    static const char *const lacks[DRAW_KEYS] = {"ranks", "micro-batches", "buckets", "phases", "times or steps"};
+    g_autoptr(GArray) asked = collect(t, b->by);
     g_autoptr(GString) others = g_string_new(NULL);
 
     for (enum draw_key key = 0; key < DRAW_KEYS; key++) {
@@ -92,9 +101,9 @@ static bool refuse(const struct tape *t, const struct build *b, const char *figu
         if (numbers->len > 1)
             g_string_append_printf(others, "%s%s", others->len ? ", " : "", key_names[key]);
     }
-    g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                "--build %s: in this figure %s there are no two of that to come one after another%s%s",
-                key_names[b->by], figure, others->len ? "; it can be built by " : "", others->str);
+    g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "--build %s: figure %s %s%s; %s%s", key_names[b->by], figure,
+                asked->len ? "shows one alone of " : "shows no ", lacks[b->by],
+                others->len ? "it can be built by " : "leave it out", others->str);
     return false;
 }
 
@@ -104,6 +113,7 @@ static bool plan_make(struct plan *p, const struct tape *t, const struct build *
     *p = (struct plan){.tape = t, .key = b->by, .numbers = collect(t, b->by)};
     if (p->numbers->len < 2)
         return refuse(t, b, figure, error);
+    p->part = b->frames;
     p->n = b->frames ? b->frames : p->numbers->len;
     if (p->n > BUILD_MAX_FRAMES) {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,

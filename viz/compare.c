@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "profile/where.h"
+#include "viz/compare-marks.h"
 #include "viz/frame.h"
 #include "viz/lanes.h"
 #include "viz/rows.h"
@@ -18,7 +19,6 @@
 #define BETWEEN   3.0  /* a rank's lanes */
 #define APART     12.0 /* ranks */
 #define MAX_NAME  170.0
-#define MARK      4.0  /* height of what marks the first part of the difference, below its lanes */
 #define MAX_STEPS 6
 
 struct step_side {
@@ -26,6 +26,7 @@ struct step_side {
     const struct analysis *analysis;
     char *name;
     struct step_rows rows;
+    GArray **deltas; /* of each row to the first step's: struct delta; NULL: it is the first */
 };
 
 struct scene {
@@ -35,9 +36,10 @@ struct scene {
     bool comm;
     double lane, top;
     struct axis axis;
-    struct where where;        /* of the last step over the first */
-    bool known;                /* there is a difference, and it is known where */
-    GArray *marked[2];         /* of the two, by where's rank: struct where_piece of its first item */
+    struct where where; /* of the last step over the first */
+    bool known;         /* there is a difference, and it is known where */
+    const struct delta *greatest; /* of the ranks that are shown; NULL: none */
+    bool longer, shorter;         /* some cell is */
 };
 
 static char *computation(const struct scene *s, const struct where_item *item)
@@ -117,9 +119,17 @@ static char *message(const struct scene *s, const struct language *l)
 
 /* --- what stands where */
 
+/* What a step has above or below a lane for bars. */
+static double band(const struct scene *s)
+{
+    return s->frame.pen.ops->cells ? 0 : MARKS_BAND;
+}
+
 static double rank_height(const struct scene *s)
 {
-    return s->n * ((s->comm ? 2 * s->lane : s->lane) + BETWEEN) + BELOW + (s->n - 1) * STRIP + APART;
+    const double strip = STRIP + band(s) * (s->comm ? 2 : 1);
+
+    return s->n * ((s->comm ? 2 * s->lane : s->lane) + BETWEEN) + BELOW + (s->n - 1) * strip + APART;
 }
 
 /* As many ranks as have room, at most all. */
@@ -139,25 +149,70 @@ static bool divide_height(struct scene *s)
     return s->shown;
 }
 
-/* The first ranks, and in place of the last the one that the difference is told of. */
-static void collect(struct scene *s)
+static void find_deltas(struct scene *s, struct step_side *side)
 {
-    const uint32_t slowest = s->known ? s->where.rank : s->sides[s->n - 1].analysis->slowest_rank;
-    g_autofree uint32_t *ranks = g_new(uint32_t, s->shown);
+    const struct step_rows *first = &s->sides[0].rows;
 
-    for (uint32_t i = 0; i < s->shown; i++)
-        ranks[i] = i + 1 == s->shown && slowest >= s->shown ? slowest : i;
-    for (uint32_t i = 0; i < s->n; i++)
-        rows_collect(&s->sides[i].rows, s->sides[i].trace, s->sides[i].analysis->median_step, s->shown, ranks);
+    side->deltas = g_new(GArray *, first->n);
+    for (uint32_t r = 0; r < first->n; r++) {
+        side->deltas[r] = deltas_find(&first->rows[r], &side->rows.rows[r], first->span_ns);
+        for (unsigned i = 0; i < side->deltas[r]->len; i++) {
+            const int64_t ns = g_array_index(side->deltas[r], struct delta, i).ns;
+            s->longer |= ns > 0;
+            s->shorter |= ns < 0;
+        }
+    }
 }
 
-/* "+4.2 ms" */
-static const char *signed_text(int64_t ns, char text[static 40])
+static void collect(struct scene *s)
 {
-    char time[32];
+    const uint32_t n = s->sides[0].trace->t.n_ranks;
+    g_autofree uint32_t *ranks = g_new(uint32_t, n);
 
-    g_snprintf(text, 40, "%s%s", ns < 0 ? "−" : "+", format_duration(llabs(ns), time));
-    return text;
+    for (uint32_t i = 0; i < n; i++)
+        ranks[i] = i;
+    for (uint32_t i = 0; i < s->n; i++) {
+        rows_collect(&s->sides[i].rows, s->sides[i].trace, s->sides[i].analysis->median_step, n, ranks);
+        if (i)
+            find_deltas(s, &s->sides[i]);
+    }
+}
+
+static void swap(struct step_side *side, uint32_t a, uint32_t b)
+{
+    const struct row row = side->rows.rows[a];
+
+    side->rows.rows[a] = side->rows.rows[b];
+    side->rows.rows[b] = row;
+    if (!side->deltas)
+        return;
+    GArray *const deltas = side->deltas[a];
+    side->deltas[a] = side->deltas[b];
+    side->deltas[b] = deltas;
+}
+
+/* The first ranks, and in place of the last the one that the difference is told of. */
+static void choose_ranks(struct scene *s)
+{
+    const uint32_t slowest = s->known ? s->where.rank : s->sides[s->n - 1].analysis->slowest_rank;
+
+    for (uint32_t i = 0; i < s->n && slowest >= s->shown; i++)
+        swap(&s->sides[i], s->shown - 1, slowest);
+    for (uint32_t i = 1; i < s->n; i++)
+        for (uint32_t r = 0; r < s->shown; r++) {
+            const GArray *deltas = s->sides[i].deltas[r];
+            const struct delta *most = deltas->len ? &g_array_index(deltas, struct delta, 0) : NULL;
+            s->greatest = most && (!s->greatest || llabs(most->ns) > llabs(s->greatest->ns)) ? most : s->greatest;
+        }
+}
+
+static void release(struct step_side *side)
+{
+    for (uint32_t r = 0; r < side->rows.n && side->deltas; r++)
+        g_array_unref(side->deltas[r]);
+    g_free(side->deltas);
+    rows_release(&side->rows);
+    g_free(side->name);
 }
 
 static void place_columns(struct scene *s)
@@ -173,7 +228,7 @@ static void place_columns(struct scene *s)
         for (uint32_t r = 0; r < s->shown; r++) {
             char text[40];
             g_autofree char *rank = pen_rank(p, side->rows.rows[r].rank);
-            signed_text(side->rows.rows[r].end_ns - s->sides[0].rows.rows[r].end_ns, text);
+            compare_signed(side->rows.rows[r].end_ns - s->sides[0].rows.rows[r].end_ns, text);
             beside = MAX(beside, pen_width(p, &p->strong, text));
             ranks = MAX(ranks, pen_width(p, &p->strong, rank));
         }
@@ -186,8 +241,8 @@ static void place_columns(struct scene *s)
 
 /* --- paint */
 
-/* A bracket from where the first step's rank ends to where this one's does. */
-static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns, double y)
+/* A bracket from where the first step's rank ends to where this one's does; what it takes of the line. */
+static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns, double y, struct marks_place *place)
 {
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
@@ -197,23 +252,27 @@ static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns
 
     if (first_ns == ns)
         return;
+    pen_belong(p, KEY_TIME, MAX(first_ns, ns));
     pen_line(p, x0, y, x1, y, ink, 2, false);
     pen_line(p, x0, y - 5, x0, y + 5, ink, 2, false);
     pen_line(p, x1, y - 5, x1, y + 5, ink, 2, false);
-    frame_text(f, x1 + FRAME_AIR, y, &p->strong, ALIGN_LEFT, ROLE_INK, signed_text(ns - first_ns, text));
+    frame_text(f, x1 + FRAME_AIR, y, &p->strong, ALIGN_LEFT, ROLE_INK, compare_signed(ns - first_ns, text));
+    place->taken0 = x0;
+    place->taken1 = x1 + FRAME_AIR + pen_width(p, &p->strong, text);
 }
 
-/* Below its lanes, where the first part of the difference is. */
-static void paint_marks(const struct scene *s, uint32_t i, uint32_t rank, double y)
+/* What is other than in the first step, below the lanes that begin at y. */
+static void paint_differences(const struct scene *s, const struct step_side *side, uint32_t r, double y)
 {
-    const GArray *pieces = i == 0 ? s->marked[0] : i + 1 == s->n ? s->marked[1] : NULL;
-    const double least = 1;
+    const struct row *row = &side->rows.rows[r];
+    const double end = y + (s->comm ? 2 * s->lane + BETWEEN : s->lane), words = end + (s->comm ? band(s) : 0) + STRIP / 2;
+    struct marks_place place = {.axis = &s->axis, .compute_y = y - band(s) + 1, .comm_y = end + 1, .words_y = words};
 
-    for (guint k = 0; s->known && rank == s->where.rank && pieces && k < pieces->len; k++) {
-        const struct where_piece *piece = &g_array_index(pieces, struct where_piece, k);
-        const double x0 = axis_x(&s->axis, piece->start_ns), x1 = axis_x(&s->axis, piece->end_ns);
-        pen_box(&s->frame.pen, x0, y, MAX(x1 - x0, least), MARK, pen_shade(&s->frame.pen, ROLE_INK));
-    }
+    pen_belong_rest(&s->frame.pen);
+    pen_belong(&s->frame.pen, KEY_PHASE, s->n);
+    paint_difference(s, s->sides[0].rows.rows[r].end_ns, row->end_ns, words, &place);
+    compare_marks_paint(&s->frame, &side->trace->t, side->deltas[r], s->greatest, row->rank, &place);
+    pen_belong_rank_only(&s->frame.pen);
 }
 
 static void paint_rank(const struct scene *s, uint32_t r, double y)
@@ -221,19 +280,19 @@ static void paint_rank(const struct scene *s, uint32_t r, double y)
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
     const struct lane_style style = {s->lane, s->comm ? BETWEEN : 0, 1, s->comm, false, true};
-    const double high = (s->comm ? 2 * s->lane : s->lane) + BETWEEN;
+    const double high = (s->comm ? 2 * s->lane : s->lane) + BETWEEN, strip = STRIP + (s->comm ? band(s) : 0);
     g_autofree char *rank = pen_rank(p, s->sides[0].rows.rows[r].rank);
 
     pen_group_rank(p, s->sides[0].rows.rows[r].rank);
     frame_text(f, f->x0, y + s->lane / 2, &p->strong, ALIGN_LEFT, ROLE_INK, rank);
-    for (uint32_t i = 0; i < s->n; y += high + (i++ ? STRIP : BELOW)) {
+    for (uint32_t i = 0; i < s->n; y += high + (i++ ? strip : BELOW)) {
         const struct step_side *side = &s->sides[i];
-        const struct row *row = &side->rows.rows[r];
+        const struct pen part = pen_fix(p, KEY_PHASE, i); /* --build phase: side by side, then what differs */
+        y += i ? band(s) : 0;
         frame_text(f, s->axis.x0 - FRAME_AIR, y + s->lane / 2, &p->strong, ALIGN_RIGHT, i ? ROLE_INK : ROLE_MUTED, side->name);
-        lanes_paint(p, &s->axis, &side->trace->t, row, &style, y);
-        paint_marks(s, i, row->rank, y + high);
+        lanes_paint(&part, &s->axis, &side->trace->t, &side->rows.rows[r], &style, y);
         if (i)
-            paint_difference(s, s->sides[0].rows.rows[r].end_ns, row->end_ns, y + high + STRIP / 2 - 2);
+            paint_differences(s, side, r, y);
     }
     pen_group_end(p);
 }
@@ -248,10 +307,13 @@ static void paint(const struct scene *s)
     const double end = s->top + s->shown * rank_height(s) + (s->shown < ranks ? FRAME_NOTE : 0);
     g_autofree char *whole = differences(s, p->lang), *words = pen_ellipsize(p, &p->strong, whole, f->x1 - f->x0);
 
+    pen_belong_rest(p);
+    pen_belong(p, KEY_PHASE, s->n);
     frame_text(f, f->x0, f->y0 + WORDS / 2 - 3, &p->strong, ALIGN_LEFT, ROLE_INK, words);
+    pen_belong_rank_only(p);
     frame_axis(f, &scale, unit.name, s->top - 4, end);
     for (uint32_t r = 0; r < s->shown; r++)
-        paint_rank(s, r, s->top + r * rank_height(s));
+        paint_rank(s, r, s->top + (p->look->ranks_up ? s->shown - 1 - r : r) * rank_height(s));
     if (s->shown == ranks)
         return;
     g_autofree char *text = say(p->lang, "grid.hidden-ranks", "shown", count(s->shown), "n", count(ranks), NULL);
@@ -262,7 +324,7 @@ static void paint(const struct scene *s)
 static void legend(struct scene *s)
 {
     const struct step_side *last = &s->sides[s->n - 1];
-    struct legend_entry entries[LANES_LEGEND_MAX + 1];
+    struct legend_entry entries[LANES_LEGEND_MAX + 2];
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     struct step_rows rows;
 
@@ -270,9 +332,7 @@ static void legend(struct scene *s)
     const double ns_per_unit = (double)rows.span_ns / (s->frame.x1 - s->frame.x0);
     rows_simplify(&rows, ns_per_unit);
     unsigned n = lanes_legend(&s->frame.pen, &rows, &last->trace->t, ns_per_unit, false, texts, entries);
-    if (s->known && s->where.items[0].what != WHERE_REST)
-        entries[n++] = (struct legend_entry){.text = word(s->frame.pen.lang, "compare.mark"),
-                                             .shade = pen_shade(&s->frame.pen, ROLE_INK)};
+    n += s->frame.pen.ops->cells ? 0 : compare_marks_legend(&s->frame.pen, s->longer, s->shorter, &entries[n]);
     frame_legend(&s->frame, n, entries);
     rows_release(&rows);
 }
@@ -284,30 +344,8 @@ static void add_side(struct scene *s, const struct pen *p, const char *name, con
 {
     g_autofree char *whole = words_overlap(p->lang, name);
 
-    s->sides[s->n++] = (struct step_side){trace, analysis, pen_ellipsize(p, &p->strong, whole, MAX_NAME), {0}};
+    s->sides[s->n++] = (struct step_side){trace, analysis, pen_ellipsize(p, &p->strong, whole, MAX_NAME), {0}, NULL};
     s->comm |= rows_communicate(trace, analysis->median_step);
-}
-
-/* Of the rank's median step, what is in the first part of the difference, neighbours joined. */
-static GArray *list_marked(const struct scene *s, const struct step_side *side)
-{
-    struct walk walk;
-    GArray *found = g_array_new(FALSE, FALSE, sizeof(struct where_piece));
-
-    walk_init(&walk, side->trace);
-    g_autoptr(GArray) pieces = walk_pieces(&walk, side->analysis->median_step, s->where.rank);
-    for (guint i = 0; i < pieces->len; i++) {
-        const struct where_piece *piece = &g_array_index(pieces, struct where_piece, i);
-        struct where_piece *last = found->len ? &g_array_index(found, struct where_piece, found->len - 1) : NULL;
-        if (!where_item_has(&s->where, &s->where.items[0], &piece->key))
-            continue;
-        if (last && last->end_ns == piece->start_ns)
-            last->end_ns = piece->end_ns;
-        else
-            g_array_append_vals(found, piece, 1);
-    }
-    walk_release(&walk);
-    return found;
 }
 
 static void find_where(struct scene *s)
@@ -316,19 +354,13 @@ static void find_where(struct scene *s)
     const struct where_run base = {first->trace, first->analysis}, new = {last->trace, last->analysis};
 
     s->known = where_of_traces(&s->where, &base, 1, &new, 1, NULL) && s->where.n_items;
-    for (unsigned i = 0; i < 2 && s->known; i++)
-        s->marked[i] = list_marked(s, i ? last : first);
 }
 
 static void scene_release(struct scene *s)
 {
-    for (unsigned i = 0; i < 2; i++)
-        g_clear_pointer(&s->marked[i], g_array_unref);
     where_release(&s->where);
-    for (uint32_t i = 0; i < s->n; i++) {
-        rows_release(&s->sides[i].rows);
-        g_free(s->sides[i].name);
-    }
+    for (uint32_t i = 0; i < s->n; i++)
+        release(&s->sides[i]);
 }
 
 static bool takes_time(const struct trace *trace, const struct analysis *a)
@@ -370,10 +402,11 @@ static bool draw_compare(const struct figure_input *in, const struct pen *pen, G
                     *origin = words_origin(pen, in, in->analysis->median_step);
     s.frame = frame_begin(pen, title, what, origin);
     find_where(&s);
+    collect(&s);
     legend(&s);
     const bool ok = divide_height(&s) || frame_no_room(pen, "compare", "a rank's lanes", error);
     if (ok) {
-        collect(&s);
+        choose_ranks(&s);
         place_columns(&s);
         paint(&s);
     }

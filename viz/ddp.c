@@ -32,7 +32,10 @@ struct scene {
 
 /* --- the loop */
 
-static void paint_boxes(const struct scene *s)
+/* Steps of the figure: a row of boxes each, with what leads to it; then the way back, then the places of all-reduce. */
+enum { STEP_LOOP = ROWS, STEP_PLACES };
+
+static void paint_box(const struct scene *s, uint32_t row, uint32_t column)
 {
     static const struct {
         const char *key, *second;
@@ -43,13 +46,23 @@ static void paint_boxes(const struct scene *s)
                     {"ddp.averaged", "ddp.gradients", ROLE_COMM},
                     {"ddp.updated", "ddp.model", ROLE_OPTIMIZER}};
     const struct pen *p = &s->frame.pen;
+    const char *const text = word(p->lang, rows[row].key);
 
-    for (uint32_t row = 0; row < ROWS; row++)
-        for (uint32_t c = 0; c < s->ladder.n_columns; c++) {
-            const char *const text = word(p->lang, rows[row].key);
-            ladder_box(&s->ladder, row, c, pen_shade(p, rows[row].role), 1, &text,
-                       rows[row].second ? word(p->lang, rows[row].second) : NULL);
-        }
+    ladder_box(&s->ladder, row, column, pen_shade(p, rows[row].role), 1, &text,
+               rows[row].second ? word(p->lang, rows[row].second) : NULL);
+}
+
+static void paint_bar(const struct scene *s, double x0, double x1, double y, double height)
+{
+    const struct pen *p = &s->frame.pen;
+    const struct shade shade = pen_shade(p, ROLE_COMM);
+    const struct font font = {MIN(p->strong.size, height / 1.3), WEIGHT_BOLD};
+    const char *text = word(p->lang, "op.all-reduce");
+
+    pen_box(p, x0, y, x1 - x0, height, shade);
+    if (pen_width(p, &font, text) <= x1 - x0 - FRAME_AIR)
+        pen_label(p, (x0 + x1) / 2, y + height / 2, height, &font, shade, false, text);
+    pen_span(p, x0, y, x1 - x0, height, "all-reduce", OP_NONE, "");
 }
 
 /* All processes meet in it. */
@@ -60,42 +73,54 @@ static void paint_all_reduce(const struct scene *s)
     const double y0 = ladder_row(l, GRADIENTS) + l->box, y1 = ladder_row(l, AVERAGED), gap = y1 - y0;
     const double height = p->ops->cells ? DRAW_LINE : gap * 0.44, y = y0 + (p->ops->cells ? DRAW_LINE : (gap - height) / 2);
     const double x0 = ladder_middle(l, 0) - l->width / 2, x1 = ladder_middle(l, l->n_columns - 1) + l->width / 2;
-    const struct shade shade = pen_shade(p, ROLE_COMM);
-    const struct font font = {MIN(p->strong.size, height / 1.3), WEIGHT_BOLD};
 
-    if (gap < BAR_GAP) {
-        for (uint32_t c = 0; c < l->n_columns; c++)
-            ladder_arrow(l, GRADIENTS, c, c, pen_color(p, ROLE_INK), false);
-        return;
-    }
+    pen_belong_rest(p); /* it needs all ranks */
+    pen_belong_step(p, AVERAGED);
     for (uint32_t c = 0; c < l->n_columns; c++) {
         const double x = ladder_middle(l, c);
+        if (gap < BAR_GAP) {
+            ladder_arrow(l, GRADIENTS, c, c, pen_color(p, ROLE_INK), false);
+            continue;
+        }
         ladder_line_to(p, x, y0 + 1, x, y - 1, pen_color(p, ROLE_INK), false);
         ladder_line_to(p, x, y + height + 1, x, y1 - 1, pen_color(p, ROLE_INK), false);
     }
-    pen_box(p, x0, y, x1 - x0, height, shade);
-    const char *text = word(p->lang, "op.all-reduce");
-    if (pen_width(p, &font, text) <= x1 - x0 - FRAME_AIR)
-        pen_label(p, (x0 + x1) / 2, y + height / 2, height, &font, shade, false, text);
-    pen_span(p, x0, y, x1 - x0, height, "all-reduce", OP_NONE, "");
+    if (gap >= BAR_GAP)
+        paint_bar(s, x0, x1, y, height);
+    pen_belong_rank_only(p);
 }
 
 /* From the updated model back to the one of the next step. */
-static void paint_loops(const struct scene *s)
+static void paint_loop(const struct scene *s, uint32_t column)
 {
     const struct ladder *l = &s->ladder;
     const struct pen *p = &s->frame.pen;
     const double y0 = ladder_row(l, MODEL) + l->box / 2, y1 = ladder_row(l, UPDATED) + l->box / 2;
+    const double edge = ladder_middle(l, column) + l->width / 2, x = edge + MIN(LOOP, (l->column - l->width) * 0.7);
     const uint32_t color = pen_color(p, ROLE_MUTED);
 
-    for (uint32_t c = 0; c < l->n_columns; c++) {
-        const double edge = ladder_middle(l, c) + l->width / 2, x = edge + MIN(LOOP, (l->column - l->width) * 0.7);
-        if (ladder_rank(l, c) == OP_NONE)
-            continue;
-        pen_line(p, edge, y1, x, y1, color, 2, false);
-        pen_line(p, x, y1, x, y0, color, 2, false);
-        ladder_line_to(p, x, y0, edge + 1, y0, color, false);
+    if (ladder_rank(l, column) == OP_NONE)
+        return;
+    pen_line(p, edge, y1, x, y1, color, 2, false);
+    pen_line(p, x, y1, x, y0, color, 2, false);
+    ladder_line_to(p, x, y0, edge + 1, y0, color, false);
+}
+
+static void paint_column(const struct scene *s, uint32_t column)
+{
+    const struct pen *p = &s->frame.pen;
+
+    ladder_begin_column(&s->ladder, column);
+    ladder_name(&s->ladder, column);
+    for (uint32_t row = 0; row < ROWS; row++) {
+        pen_belong_step(p, row);
+        if (row && row != AVERAGED)
+            ladder_arrow(&s->ladder, row - 1, column, column, pen_color(p, ROLE_INK), false);
+        paint_box(s, row, column);
     }
+    pen_belong_step(p, STEP_LOOP);
+    paint_loop(s, column);
+    ladder_end_column(&s->ladder, column);
 }
 
 static void paint_stages(const struct scene *s)
@@ -113,10 +138,10 @@ static void paint_stages(const struct scene *s)
         char time[32];
         const int64_t ns = s->phase_ns[stages[row].phase];
         g_autofree char *name = g_strdup_printf("%s %s", count(row + 1), word(p->lang, stages[row].key));
+        pen_belong_step(p, row + 1);
         ladder_beside(&s->ladder, row, name, ns >= 0 ? format_duration(ns, time) : NULL);
-        for (uint32_t c = 0; c < s->ladder.n_columns && row != GRADIENTS; c++)
-            ladder_arrow(&s->ladder, row, c, c, pen_color(p, ROLE_INK), false);
     }
+    pen_belong_step(p, DRAW_NONE);
 }
 
 /* --- where all-reduce is */
@@ -172,8 +197,11 @@ static void paint_places(const struct scene *s, double x0, double x1, double y0,
     if (lane < MIN(LEAST_LANE, DRAW_LINE) || most == 0)
         return;
     const struct scale scale = {0, (double)most, x0, x1, false};
-    for (unsigned place = 0; place < DDP_PLACES; place++)
+    for (unsigned place = 0; place < DDP_PLACES; place++) {
+        pen_belong_step(&s->frame.pen, STEP_PLACES + place);
         paint_place(s, place, &scale, y0 + place * each, line, lane);
+    }
+    pen_belong_step(&s->frame.pen, DRAW_NONE);
 }
 
 /* --- all of it */
@@ -198,11 +226,10 @@ static bool paint(struct scene *s, GError **error)
         s->ladder.rows < ROWS)
         return frame_no_room(p, "ddp", "the loop", error);
     s->ladder.width = s->ladder.column * BOX_PART;
-    ladder_heads(&s->ladder);
+    for (uint32_t c = 0; c < s->ladder.n_columns; c++)
+        paint_column(s, c);
     paint_stages(s);
-    paint_loops(s);
     paint_all_reduce(s);
-    paint_boxes(s);
     if (beside)
         paint_places(s, middle + BETWEEN, f->x1, f->y0, y1);
     else if (stacked)

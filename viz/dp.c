@@ -139,29 +139,56 @@ static char *real(const struct scene *s, enum what what, uint32_t rank)
                         : g_strdup_printf("[%s, %s]", count(batch), count(d->classes));
 }
 
-static void paint_rung(const struct scene *s, const struct half *h, uint32_t row)
+/* Steps of the figure: a rung each, of both halves. */
+static int64_t step_of(const struct scene *s, const struct half *h, uint32_t row)
+{
+    return (int64_t)row + (h == &s->halves[1] ? s->halves[0].n : 0);
+}
+
+static void paint_box(const struct scene *s, const struct half *h, uint32_t row, uint32_t column)
 {
     const struct rung *r = &h->rungs[row];
     const struct shade shade = pen_shade(&s->frame.pen, role_of(r->what));
     const char *name = word_of(s->frame.pen.lang, r->what);
+    const uint32_t rank = ladder_rank(&h->ladder, column);
+    g_autofree char *symbol = symbolic(s, r->what, rank), *size = rank == OP_NONE ? NULL : real(s, r->what, rank);
+    const char *const texts[] = {name ? name : symbol, symbol};
 
-    for (uint32_t c = 0; c < (r->all ? h->ladder.n_columns : 1); c++) {
-        const uint32_t rank = ladder_rank(&h->ladder, c);
-        g_autofree char *symbol = symbolic(s, r->what, rank), *size = rank == OP_NONE ? NULL : real(s, r->what, rank);
-        const char *const texts[] = {name ? name : symbol, symbol};
-        ladder_box(&h->ladder, row, c, shade, 2, texts, size || !name ? size : symbol);
-    }
+    ladder_box(&h->ladder, row, column, shade, 2, texts, size || !name ? size : symbol);
 }
 
-static void paint_arrows(const struct scene *s, const struct half *h, uint32_t row)
+/* From rank 0 to the column or back, or down the column; it comes with what it leads to. */
+static void paint_arrow(const struct scene *s, const struct half *h, uint32_t row, uint32_t column)
 {
     const enum dp_stage stage = h->rungs[row].after;
     const bool out = stage == DP_SCATTER || stage == DP_BROADCAST || stage == DP_SCATTER_GRADIENT,
                in = stage == DP_GATHER || stage == DP_REDUCE;
     const uint32_t color = pen_color(&s->frame.pen, out || in ? ROLE_INK : ROLE_MUTED);
 
-    for (uint32_t c = 0; c < (h->rungs[row].all || out ? h->ladder.n_columns : 1); c++)
-        ladder_arrow(&h->ladder, row, out ? 0 : c, in ? 0 : c, color, false);
+    if (column == 0 || h->rungs[row].all || out)
+        ladder_arrow(&h->ladder, row, out ? 0 : column, in ? 0 : column, color, false);
+}
+
+static void paint_column(const struct scene *s, uint32_t column)
+{
+    const struct pen *p = &s->frame.pen;
+
+    ladder_begin_column(&s->halves[0].ladder, column);
+    for (unsigned i = 0; i < G_N_ELEMENTS(s->halves); i++) {
+        const struct half *h = &s->halves[i];
+        pen_belong_step(p, DRAW_NONE);
+        ladder_name(&h->ladder, column);
+        for (uint32_t row = 0; row < h->n; row++) {
+            pen_belong_step(p, step_of(s, h, row));
+            if (column == 0 || h->rungs[row].all)
+                paint_box(s, h, row, column);
+            if (row + 1 == h->n)
+                break;
+            pen_belong_step(p, step_of(s, h, row + 1));
+            paint_arrow(s, h, row, column);
+        }
+    }
+    ladder_end_column(&s->halves[0].ladder, column);
 }
 
 static void paint_stage(const struct scene *s, const struct half *h, uint32_t row)
@@ -190,17 +217,14 @@ static void paint_stage(const struct scene *s, const struct half *h, uint32_t ro
 static void paint_half(const struct scene *s, const struct half *h)
 {
     const struct frame *f = &s->frame;
-
-    ladder_heads(&h->ladder);
     g_autofree char *name = pen_ellipsize(&f->pen, &f->pen.strong, word(f->pen.lang, h->name), h->ladder.gutter - FRAME_AIR);
+
     frame_text(f, h->ladder.x0, ladder_head(&h->ladder), &f->pen.strong, ALIGN_LEFT, ROLE_MUTED, name);
-    for (uint32_t row = 0; row < h->n; row++) {
-        if (row + 1 < h->n) {
-            paint_arrows(s, h, row);
-            paint_stage(s, h, row);
-        }
-        paint_rung(s, h, row);
+    for (uint32_t row = 0; row + 1 < h->n; row++) {
+        pen_belong_step(&f->pen, step_of(s, h, row + 1));
+        paint_stage(s, h, row);
     }
+    pen_belong_step(&f->pen, DRAW_NONE);
 }
 
 static bool lay_out(struct scene *s, GError **error)
@@ -239,8 +263,10 @@ static bool paint(struct scene *s, GError **error)
     frame_legend(&s->frame, G_N_ELEMENTS(entries), entries);
     if (!lay_out(s, error))
         return false;
-    paint_half(s, &s->halves[0]);
-    paint_half(s, &s->halves[1]);
+    for (uint32_t c = 0; c < s->halves[0].ladder.n_columns; c++)
+        paint_column(s, c);
+    for (unsigned i = 0; i < G_N_ELEMENTS(s->halves); i++)
+        paint_half(s, &s->halves[i]);
     return true;
 }
 

@@ -48,7 +48,7 @@ struct canvas {
 enum draw_key { KEY_RANK, KEY_MICRO, KEY_BUCKET, KEY_PHASE, KEY_TIME, DRAW_KEYS };
 #define DRAW_NONE (-1)
 struct belongs {
-    int64_t of[DRAW_KEYS]; /* numbers from 0; of KEY_TIME ns */
+    int64_t of[DRAW_KEYS]; /* numbers from 0; of KEY_TIME ns, or steps of a figure that has no time */
     bool rest;             /* it is what all others leave: where it has no number itself it comes last */
 };
 #define BELONGS_NOWHERE ((struct belongs){{DRAW_NONE, DRAW_NONE, DRAW_NONE, DRAW_NONE, DRAW_NONE}, false})

@@ -71,7 +71,9 @@ static void swatch(const struct pen *p, const struct legend_entry *e, double x, 
         pen_line(p, x + size / 2, y, x + size / 2, y + size, e->shade.color, 1.5, true);
         return;
     }
-    pen_box(p, x, y, size, size, e->shade);
+    pen_box(p, x, y, size, size, e->hollow ? pen_shade(p, ROLE_INK) : e->shade);
+    if (e->hollow)
+        pen_box(p, x + 1.5, y + 1.5, size - 3, size - 3, pen_shade(p, ROLE_BACKGROUND));
     if (e->exposed)
         pen_hatch(p, x, y, size, size, pen_shade(p, ROLE_EXPOSED));
 }

@@ -25,6 +25,7 @@ struct legend_entry {
     bool mark, line; /* a triangle, a dashed line instead of a box; of the shade's colour */
     bool rise;       /* the triangle points up */
     bool exposed;    /* hatched with ROLE_EXPOSED too */
+    bool hollow;     /* a box in ink, empty */
 };
 
 /* Paints the entries below the title, in lines of the width; what finds no room in three lines is left out.  Below them stays

@@ -97,23 +97,51 @@ double ladder_head(const struct ladder *l)
     return l->top - (p->ops->cells ? DRAW_LINE * 1.5 : p->strong.size * HEADS / 2);
 }
 
-void ladder_heads(const struct ladder *l)
+void ladder_begin_column(const struct ladder *l, uint32_t column)
 {
     const struct pen *p = &l->frame->pen;
-    const double y = ladder_head(l);
+    const uint32_t rank = ladder_rank(l, column);
+
+    if (rank != OP_NONE)
+        pen_group_rank(p, rank);
+    else
+        pen_belong(p, KEY_RANK, column); /* the first of those left out */
+}
+
+void ladder_end_column(const struct ladder *l, uint32_t column)
+{
+    const struct pen *p = &l->frame->pen;
+
+    if (ladder_rank(l, column) != OP_NONE) {
+        pen_group_end(p);
+        return;
+    }
+    pen_belong(p, KEY_RANK, DRAW_NONE);
+    pen_belong_rank_only(p);
+}
+
+/* Whether all columns have room for more than numbers. */
+static bool all_named(const struct ladder *l)
+{
+    const struct pen *p = &l->frame->pen;
     bool named = true;
 
     for (uint32_t c = 0; c < l->n_columns; c++) {
         g_autofree char *name = ladder_rank(l, c) == OP_NONE ? g_strdup("") : pen_rank(p, ladder_rank(l, c));
         named &= pen_width(p, &p->strong, name) <= l->column - FRAME_AIR / 2;
     }
-    for (uint32_t c = 0; c < l->n_columns; c++) {
-        const uint32_t rank = ladder_rank(l, c);
-        g_autofree char *name = rank == OP_NONE ? g_strdup("…")
-                                : named         ? pen_rank(p, rank)
-                                                : g_strdup(count((uint64_t)rank + p->look->count_from));
-        frame_text(l->frame, ladder_middle(l, c), y, &p->strong, ALIGN_CENTER, ROLE_INK, name);
-    }
+    return named;
+}
+
+void ladder_name(const struct ladder *l, uint32_t column)
+{
+    const struct pen *p = &l->frame->pen;
+    const uint32_t rank = ladder_rank(l, column);
+    g_autofree char *name = rank == OP_NONE ? g_strdup("…")
+                            : all_named(l)  ? pen_rank(p, rank)
+                                            : g_strdup(count((uint64_t)rank + p->look->count_from));
+
+    frame_text(l->frame, ladder_middle(l, column), ladder_head(l), &p->strong, ALIGN_CENTER, ROLE_INK, name);
 }
 
 static struct font fitting(const struct font *font, double height)

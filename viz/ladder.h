@@ -31,7 +31,10 @@ double ladder_middle(const struct ladder *, uint32_t column); /* x */
 double ladder_row(const struct ladder *, uint32_t row);       /* y of the boxes' upper edge */
 
 double ladder_head(const struct ladder *); /* y of the middle of the ranks' names, above the first row */
-void ladder_heads(const struct ladder *);
+/* What is drawn until the end is a column's: one group, of its rank. */
+void ladder_begin_column(const struct ladder *, uint32_t column);
+void ladder_end_column(const struct ladder *, uint32_t column);
+void ladder_name(const struct ladder *, uint32_t column); /* of the rank, over its column */
 /* The first of the n texts that fits, in large letters, and below it, where there is room, the second one if it fits; it
  * may be NULL.  In the column of those left out only an ellipsis.  text NULL: an empty box. */
 void ladder_box(const struct ladder *, uint32_t row, uint32_t column, struct shade, unsigned n,

@@ -183,6 +183,18 @@ static void free_names(char *names[NAMES])
         g_free(names[i]);
 }
 
+char *lanes_name(const struct pen *p, const struct tables *t, const struct cell *c, bool comm)
+{
+    char *names[NAMES];
+
+    if (comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets)
+        return say(p->lang, "timeline.bucket-name", "n", count((uint64_t)c->first + p->look->count_from), NULL);
+    (comm ? name_comm : name_compute)(p, t, c, names);
+    char *name = g_steal_pointer(&names[0]);
+    free_names(names);
+    return name;
+}
+
 static bool nameless(const struct cell *c)
 {
     return c->role == ROLE_PACK || c->role == ROLE_INPUT || !cell_is_itself(c);
@@ -431,20 +443,16 @@ static void add_spans(const struct pen *p, const struct axis *a, const struct ta
     for (unsigned i = 0; s->spans && i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
         const struct extent e = extent_of(a, c->start_ns, c->end_ns);
-        char *names[NAMES], time[32], bytes[32];
+        char time[32], bytes[32];
         if (e.w < MIN_SPAN || !cell_is_itself(c))
             continue;
         belong(p, t, c);
-        (comm ? name_comm : name_compute)(p, t, c, names);
-        g_autofree char *about = g_strdup(format_duration(c->end_ns - c->start_ns, time));
-        if (comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets) {
-            g_free(names[0]);
-            names[0] = say(p->lang, "timeline.bucket-name", "n", count(c->first + p->look->count_from), NULL);
-            g_free(about);
-            about = g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), time);
-        }
-        pen_span(p, e.x, y, e.w, s->lane, names[0], row->rank, about);
-        free_names(names);
+        g_autofree char *name = lanes_name(p, t, c, comm);
+        const char *length = format_duration(c->end_ns - c->start_ns, time);
+        const bool sized = comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets;
+        g_autofree char *about =
+            sized ? g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), length) : g_strdup(length);
+        pen_span(p, e.x, y, e.w, s->lane, name, row->rank, about);
     }
 }
 

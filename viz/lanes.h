@@ -19,6 +19,9 @@ double lanes_comm_y(const struct lane_style *, double y); /* top of the comm lan
 void lanes_paint(const struct pen *, const struct axis *, const struct tables *, const struct row *,
                  const struct lane_style *, double y);
 
+/* The longest name of a cell, "B3", "bucket 2"; g_free. */
+char *lanes_name(const struct pen *, const struct tables *, const struct cell *, bool comm);
+
 /* The number by which the look tells cells apart; OP_NONE: this one has none. */
 uint32_t lanes_number(const struct pen *, const struct tables *, const struct cell *);
 #define LANES_OTHERS 0.35 /* strength of what it does not tell apart */

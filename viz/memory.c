@@ -9,7 +9,9 @@
 #define MARK  8.0
 #define STRIP 20.0 /* what found no room on a bar, below it */
 
-/* Consecutive ranks that have the same. */
+#define SEPARATE 8 /* ranks have a bar each, as GPUs have in nvidia-smi, where that many or fewer all have room */
+
+/* A rank, or consecutive ranks that have the same. */
 struct row {
     uint32_t first, last;
     double peak, measured; /* bytes; measured < 0: unknown */
@@ -48,13 +50,13 @@ static bool same(const struct digest *d, uint32_t a, uint32_t b)
            (!d->memory_measured || d->memory_measured[a] == d->memory_measured[b]);
 }
 
-static void collect(struct scene *s)
+static void collect(struct scene *s, bool joined)
 {
     const struct digest *d = s->digest;
 
     s->rows = g_new0(struct row, d->n_ranks);
     for (uint32_t rank = 0; rank < d->n_ranks; rank++) {
-        if (s->n && same(d, rank, s->rows[s->n - 1].last)) {
+        if (joined && s->n && same(d, rank, s->rows[s->n - 1].last)) {
             s->rows[s->n - 1].last = rank;
             continue;
         }
@@ -66,6 +68,16 @@ static void collect(struct scene *s)
             r->measured = (double)d->memory_measured[rank];
         s->most = MAX(s->most, MAX(r->peak, r->measured));
     }
+}
+
+static void release(struct scene *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        g_free(s->rows[i].name);
+        g_free(s->rows[i].beside);
+    }
+    g_clear_pointer(&s->rows, g_free);
+    s->n = 0;
 }
 
 static const char *bytes_text(double bytes, char text[static 32])
@@ -129,6 +141,7 @@ static void paint_bar(const struct scene *s, const struct row *r, double y, GStr
         g_strlcpy(number, whole, sizeof number);
         number[strcspn(number, " ")] = '\0';
         const char *const texts[] = {named, whole, number};
+        pen_belong(&s->frame.pen, KEY_PHASE, i);
         const double x1 = scale_at(&s->scale, at / s->unit.size);
         if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, category_shade(&s->frame.pen, i), false,
                        bytes[i] ? 3 : 0, texts))
@@ -149,6 +162,8 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
 
     frame_text(f, f->x0, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, r->name);
     paint_bar(s, r, y, missing);
+    pen_belong_rank_only(&f->pen);
+    pen_belong_rest(&f->pen);
     g_autofree char *rest =
         pen_ellipsize(&f->pen, &f->pen.small, missing->str, f->x1 - s->scale.at0 - FRAME_AIR);
     frame_text(f, s->scale.at0 + FRAME_AIR, y + s->place.bar + STRIP / 2 + 1, &f->pen.small, ALIGN_LEFT,
@@ -157,6 +172,7 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
     if (r->measured >= 0)
         pen_mark(&f->pen, scale_at(&s->scale, r->measured / s->unit.size), y - MARK, MARK,
                  pen_color(&f->pen, ROLE_INK));
+    pen_belong_rank_only(&f->pen);
 }
 
 static void paint_rows(const struct scene *s)
@@ -165,8 +181,9 @@ static void paint_rows(const struct scene *s)
     double y = s->place.top;
 
     for (uint32_t i = 0; i < s->place.shown; i++, y += MARK + s->place.bar + STRIP + s->place.gap) {
-        pen_belong(&f->pen, KEY_RANK, s->rows[i].first);
-        paint_row(s, &s->rows[i], y + MARK);
+        const struct row *r = &s->rows[f->pen.look->ranks_up ? s->place.shown - 1 - i : i];
+        pen_belong(&f->pen, KEY_RANK, r->first);
+        paint_row(s, r, y + MARK);
     }
     pen_belong(&f->pen, KEY_RANK, DRAW_NONE);
     if (s->place.shown < s->n) {
@@ -230,12 +247,24 @@ static char *message(const struct scene *s, const struct language *l)
     return say(l, key, "size", bytes_text(s->most, number), NULL);
 }
 
+/* Ranks apart, or else those that have the same as one row. */
+static bool divide(struct scene *s)
+{
+    s->place = (struct frame_rows){.n = s->n, .around = MARK + STRIP};
+    if (s->n <= SEPARATE && frame_divide(&s->frame, &s->place) && s->place.shown == s->n)
+        return true;
+    release(s);
+    collect(s, true);
+    s->place = (struct frame_rows){.n = s->n, .around = MARK + STRIP};
+    return frame_divide(&s->frame, &s->place);
+}
+
 static bool paint(struct scene *s, GError **error)
 {
     paint_legend(s);
-    s->place = (struct frame_rows){.n = s->n, .around = MARK + STRIP};
-    if (!frame_divide(&s->frame, &s->place))
+    if (!divide(s))
         return frame_no_room(&s->frame.pen, "memory", "a bar", error);
+    name_rows(s, &s->frame.pen);
     place_columns(s);
     frame_axis(&s->frame, &s->scale, s->unit.name, s->place.top, s->place.axis);
     paint_rows(s);
@@ -248,23 +277,18 @@ static bool draw_memory(const struct figure_input *in, const struct pen *pen, GE
 
     if (!drawable(in, error))
         return false;
-    collect(&s);
+    collect(&s, false);
     bool ok = s.most > 0;
     if (ok) {
         g_autofree char *what = message(&s, pen->lang), *title = frame_headline(pen, in->digest, what),
                         *origin = frame_origin(pen, in->digest);
-        name_rows(&s, pen);
         s.frame = frame_begin(pen, title, what, origin);
         ok = paint(&s, error);
     } else {
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                     "figure memory has nothing to draw: no rank of the report has a byte");
     }
-    for (uint32_t i = 0; i < s.n; i++) {
-        g_free(s.rows[i].name);
-        g_free(s.rows[i].beside);
-    }
-    g_free(s.rows);
+    release(&s);
     return ok;
 }
 

@@ -13,6 +13,9 @@
 #define BAND      3.0  /* of the costliest, around its bar and marks */
 #define WAIT_PART 0.4  /* of a bar's height */
 
+/* Of --build. */
+enum { STEP_MARKS, STEP_WAIT, STEP_HIDDEN, STEP_EXPOSED };
+
 struct row {
     uint32_t number;
     int64_t ready_ns, launch_ns, start_ns, middle_ns, end_ns; /* in this order, 0 or later; hidden up to the middle */
@@ -225,6 +228,12 @@ static void paint_marks(const struct scene *s, const struct row *r, double y)
     pen_rise(p, at(s, r->launch_ns), y + s->place.bar, MARK, ink);
 }
 
+static void belong(const struct pen *p, int64_t step, int64_t ns)
+{
+    pen_belong(p, KEY_PHASE, step);
+    pen_belong(p, KEY_TIME, ns);
+}
+
 static void paint_row(const struct scene *s, uint32_t i, double y)
 {
     const struct frame *f = &s->frame;
@@ -234,15 +243,23 @@ static void paint_row(const struct scene *s, uint32_t i, double y)
     const double x0 = at(s, r->ready_ns), x1 = at(s, r->start_ns), thin = s->place.bar * WAIT_PART;
     g_autofree char *name = bucket_name(p, r->number), *about = beside_text(s, r);
 
+    pen_belong(p, KEY_BUCKET, r->number);
+    belong(p, DRAW_NONE, r->ready_ns);
     frame_text(f, f->x0 + FRAME_AIR / 2, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, name);
+    belong(p, STEP_WAIT, r->ready_ns);
     if (x1 > x0)
         pen_box(p, x0, y + (s->place.bar - thin) / 2, x1 - x0, thin, pen_shade(p, ROLE_WAIT));
+    belong(p, STEP_HIDDEN, r->start_ns);
     paint_part(s, r->start_ns, r->middle_ns, y, false);
+    belong(p, STEP_EXPOSED, r->middle_ns);
     paint_part(s, r->middle_ns, r->end_ns, y, true);
+    belong(p, STEP_MARKS, r->launch_ns);
     paint_marks(s, r, y);
+    belong(p, STEP_EXPOSED, r->end_ns);
     if (r->exposed_ns > 0)
         paint_beside(s, r, about, y, i == s->costliest);
     pen_span(p, x0, y, MAX(1, at(s, r->end_ns) - x0), s->place.bar, name, OP_NONE, about);
+    pen_belong_rank_only(p);
 }
 
 /* Over the rows: the start of backward and, where that is known, its end with a line down. */
@@ -275,9 +292,11 @@ static void paint_rows(const struct scene *s)
     const double each = 2 * MARK + s->place.bar + s->place.gap;
     double y = s->place.top + FLAG + MARK;
 
+    pen_belong_rest(p);
     if (s->rows[s->costliest].exposed_ns > 0)
         pen_box(p, f->x0, y + s->costliest * each - MARK - BAND, f->x1 - f->x0, s->place.bar + 2 * (MARK + BAND),
                 pen_shade(p, ROLE_LANE));
+    pen_belong_rank_only(p);
     paint_flags(s);
     for (uint32_t i = 0; i < s->place.shown; i++, y += each)
         paint_row(s, i, y);

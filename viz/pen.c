@@ -217,7 +217,7 @@ static void tell(const struct pen *p)
 
 void pen_belong(const struct pen *p, enum draw_key key, int64_t number)
 {
-    if (!p->belongs || p->belongs->of[key] == number)
+    if (!p->belongs || p->belongs->of[key] == number || p->fixed >> key & 1)
         return;
     p->belongs->of[key] = number;
     tell(p);
@@ -243,10 +243,27 @@ void pen_belong_rank_only(const struct pen *p)
 {
     if (!p->belongs)
         return;
-    const int64_t rank = p->belongs->of[KEY_RANK];
+    const struct belongs before = *p->belongs;
     *p->belongs = BELONGS_NOWHERE;
-    p->belongs->of[KEY_RANK] = rank;
+    for (enum draw_key key = 0; key < DRAW_KEYS; key++)
+        if (key == KEY_RANK || p->fixed >> key & 1)
+            p->belongs->of[key] = before.of[key];
     tell(p);
+}
+
+void pen_belong_step(const struct pen *p, int64_t step)
+{
+    pen_belong(p, KEY_PHASE, step);
+    pen_belong(p, KEY_TIME, step);
+}
+
+struct pen pen_fix(const struct pen *p, enum draw_key key, int64_t number)
+{
+    struct pen fixed = *p;
+
+    pen_belong(p, key, number);
+    fixed.fixed |= 1u << key;
+    return fixed;
 }
 
 void pen_group_rank(const struct pen *p, uint32_t rank)

@@ -24,6 +24,7 @@ struct pen {
     /* strong: names of rows, and what there is to see; text: legend and axes; small: caption and notes. */
     struct font title, strong, text, small;
     struct belongs *belongs; /* where what is drawn belongs now; NULL: nobody asks */
+    unsigned fixed;          /* keys, as bits, whose numbers stay */
     struct notes *notes; /* what pen_span and pen_text leave behind for viz/notes.h; may be NULL */
 };
 
@@ -67,6 +68,10 @@ char **pen_wrap(const struct pen *, const struct font *, const char *text, doubl
 void pen_belong(const struct pen *, enum draw_key, int64_t number);
 void pen_belong_rest(const struct pen *); /* what all others leave, as a bubble */
 void pen_belong_rank_only(const struct pen *); /* to no key but the rank it has */
+/* To a step of a figure that is told in steps, not in time: --build takes them as phases and as frames. */
+void pen_belong_step(const struct pen *, int64_t step);
+/* All that is drawn with this pen belongs to that number of the key. */
+struct pen pen_fix(const struct pen *, enum draw_key, int64_t number);
 void pen_belong_all(const struct pen *, const struct belongs *);
 /* What belongs to a rank is one group. */
 void pen_group_rank(const struct pen *, uint32_t rank);

@@ -5,6 +5,9 @@
 
 #define MAX_NAME 220.0
 
+/* Of --build. */
+enum { STEP_COMPUTE, STEP_EXPOSED };
+
 struct row {
     const struct series_point *point;
     char *name, *beside;
@@ -86,7 +89,9 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
     g_autofree char *beside = pen_ellipsize(&f->pen, &strong, r->beside, f->x1 - end - FRAME_AIR);
 
     frame_text(f, f->x0, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, r->name);
+    pen_belong(&f->pen, KEY_PHASE, STEP_COMPUTE);
     frame_bar(f, s->scale.at0, hidden_x, y, s->place.bar, pen_shade(&f->pen, ROLE_FORWARD), false, 0, NULL);
+    pen_belong(&f->pen, KEY_PHASE, STEP_EXPOSED);
     frame_bar(f, hidden_x, end, y, s->place.bar, pen_shade(&f->pen, ROLE_COMM), true, exposed > 0, texts);
     frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &strong, ALIGN_LEFT,
                p->why_not ? ROLE_MUTED : ROLE_INK, beside);
@@ -100,8 +105,11 @@ static void paint(const struct scene *s)
     double y = s->place.top;
 
     frame_axis(f, &s->scale, s->unit.name, s->place.top, s->place.axis);
-    for (uint32_t i = 0; i < s->place.shown; i++, y += s->place.bar + s->place.gap)
+    for (uint32_t i = 0; i < s->place.shown; i++, y += s->place.bar + s->place.gap) {
+        pen_belong(&f->pen, KEY_TIME, i);
         paint_row(s, &s->rows[i], y);
+        pen_belong_rank_only(&f->pen);
+    }
     if (s->place.shown < s->n) {
         g_autofree char *text =
             say(f->pen.lang, "sweep.hidden-points", "shown", count(s->place.shown), "n", count(s->n), NULL);

@@ -40,7 +40,11 @@ struct scene {
     struct label *labels;
     uint32_t n_labels;
     bool alone; /* one curve: what is exposed is shown too */
+    uint32_t *place; /* of every point of the series: how many smaller values of the option there are */
 };
+
+/* Of --build, of one curve; of several, these are its phases. */
+enum { STEP_TIME, STEP_EXPOSED, STEP_PREDICTED };
 
 /* Further curves than there are hues are dashed. */
 static uint32_t curve_color(const struct scene *s, uint32_t i)
@@ -185,23 +189,46 @@ static gint by_at(gconstpointer a, gconstpointer b, gpointer data)
     return (x > y) - (x < y);
 }
 
+/* The points in the order of their values; g_array_unref. */
+static GArray *sort_points(const struct scene *s)
+{
+    GArray *order = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+    for (uint32_t i = 0; i < s->series->n_points; i++)
+        g_array_append_val(order, i);
+    g_array_sort_with_data(order, by_at, s->curves.at);
+    return order;
+}
+
+static uint32_t *number_values(const struct scene *s)
+{
+    uint32_t *place = g_new0(uint32_t, s->series->n_points), n = 0;
+    g_autoptr(GArray) order = sort_points(s);
+
+    for (guint i = 0; i < order->len; i++) {
+        const uint32_t k = g_array_index(order, uint32_t, i);
+        n += i && by_at(&g_array_index(order, uint32_t, i - 1), &k, s->curves.at);
+        place[k] = n;
+    }
+    return place;
+}
+
 /* The swept values themselves, and a mark at those without numbers. */
 static void paint_x_axis(const struct scene *s)
 {
     const struct frame *f = &s->frame;
     const struct curves *c = &s->curves;
-    g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    g_autoptr(GArray) order = sort_points(s);
     double clear_from = 0, before = -INFINITY;
 
-    for (uint32_t i = 0; i < s->series->n_points; i++)
-        g_array_append_val(order, i);
-    g_array_sort_with_data(order, by_at, c->at);
     pen_line(&f->pen, s->x.at0, s->y.at0, s->x.at1, s->y.at0, pen_color(&f->pen, ROLE_MUTED), 1, false);
     for (guint i = 0; i < order->len; i++) {
         const uint32_t k = g_array_index(order, uint32_t, i);
         const double x = curves_at(c, &s->x, c->at[k]);
+        pen_belong(&f->pen, KEY_TIME, s->place[k]);
         if (s->series->points[k].why_not)
             pen_mark(&f->pen, x, s->y.at0 - POINT, POINT, pen_color(&f->pen, ROLE_MUTED));
+        pen_belong(&f->pen, KEY_TIME, DRAW_NONE);
         if (x > before)
             paint_tick(s, s->series->points[k].values[c->axis], x, &clear_from);
         before = x;
@@ -225,6 +252,15 @@ static struct shade exposed_shade(const struct scene *s)
                           HATCH_NONE, 0};
 }
 
+/* What is drawn next is the point's, which comes with its value of the option: --build frames. */
+static void belong(const struct scene *s, uint32_t curve, guint i)
+{
+    const struct curves *c = &s->curves;
+
+    pen_belong(&s->frame.pen, KEY_PHASE, curve);
+    pen_belong(&s->frame.pen, KEY_TIME, s->place[g_array_index(c->curves[curve].points, uint32_t, i)]);
+}
+
 /* Under the only curve: what of the step is exposed communication. */
 static void paint_exposed(const struct scene *s)
 {
@@ -238,8 +274,11 @@ static void paint_exposed(const struct scene *s)
     xy[2 * n] = xy[2 * (n - 1)];
     xy[2 * n + 2] = xy[0];
     xy[2 * n + 1] = xy[2 * n + 3] = s->y.at0;
+    belong(s, 0, n - 1);
+    pen_belong(&s->frame.pen, KEY_PHASE, STEP_EXPOSED);
     if (n > 1)
         pen_polygon(&s->frame.pen, n + 2, xy, exposed_shade(s).color);
+    pen_belong_rank_only(&s->frame.pen);
 }
 
 /* Full where it was run, hollow where it was simulated. */
@@ -258,19 +297,25 @@ static void paint_curve(const struct scene *s, uint32_t k)
     const struct pen *p = &s->frame.pen;
     const uint32_t color = curve_color(s, k);
 
-    for (guint i = 0; i + 1 < length(s, k); i++)
+    for (guint i = 0; i + 1 < length(s, k); i++) {
+        belong(s, k, i + 1);
         pen_line(p, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), x_of(s, k, i + 1),
                  y_of(s, point_of(s, k, i + 1)->step_ns), color, 2.5, palette_dashed(p->palette, k));
-    for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++)
+    }
+    for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++) {
+        belong(s, k, i);
         paint_point(s, x_of(s, k, i), y_of(s, point_of(s, k, i)->step_ns), color,
                     point_of(s, k, i)->measured);
+    }
     for (guint i = 0; i < length(s, k) && length(s, k) <= MARKED; i++) {
         const struct series_point *at = point_of(s, k, i);
+        belong(s, k, i);
         char time[32];
         g_autofree char *place = words_place(p->lang, s->series, (uint32_t)(at - s->series->points));
         pen_span(p, x_of(s, k, i) - POINT, y_of(s, at->step_ns) - POINT, 2 * POINT, 2 * POINT, place, OP_NONE,
                  format_duration(at->step_ns, time));
     }
+    pen_belong_rank_only(p);
 }
 
 /* What the simulator expected of the points that were run. */
@@ -281,14 +326,19 @@ static void paint_predicted(const struct scene *s)
 
     for (guint i = 0; i < length(s, 0) && length(s, 0) <= MARKED; i++) {
         const double x = x_of(s, 0, i), y = y_of(s, point_of(s, 0, i)->predicted_ns);
+        belong(s, 0, i);
+        pen_belong(p, KEY_PHASE, STEP_PREDICTED);
         if (point_of(s, 0, i)->predicted_ns >= 0)
             pen_line(p, x - POINT, y, x + POINT, y, color, 1.5, false);
     }
     for (guint i = 0; i + 1 < length(s, 0); i++) {
         const int64_t from_ns = point_of(s, 0, i)->predicted_ns, to_ns = point_of(s, 0, i + 1)->predicted_ns;
+        belong(s, 0, i + 1);
+        pen_belong(p, KEY_PHASE, STEP_PREDICTED);
         if (from_ns >= 0 && to_ns >= 0)
             pen_line(p, x_of(s, 0, i), y_of(s, from_ns), x_of(s, 0, i + 1), y_of(s, to_ns), color, 1.5, true);
     }
+    pen_belong_rank_only(p);
 }
 
 static void paint_labels(const struct scene *s)
@@ -298,11 +348,13 @@ static void paint_labels(const struct scene *s)
     for (uint32_t i = 0; i < s->n_labels; i++) {
         const struct label *l = &s->labels[i];
         const uint32_t color = curve_color(s, l->curve);
+        belong(s, l->curve, length(s, l->curve) - 1);
         pen_line(&s->frame.pen, s->x.at1 + POINT / 2, l->wanted, x, l->y, color, 1,
                  palette_dashed(s->frame.pen.palette, l->curve));
         pen_box(&s->frame.pen, x, l->y - POINT / 2, POINT, POINT, (struct shade){color, HATCH_NONE, 0});
         frame_text(&s->frame, x + POINT + 4, l->y, &s->frame.pen.text, ALIGN_LEFT, ROLE_INK, l->text);
     }
+    pen_belong_rank_only(&s->frame.pen);
 }
 
 /* A pole down to the best point, and above it what it is. */
@@ -318,11 +370,13 @@ static void paint_best(const struct scene *s)
     g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.strong, whole, f->x1 - f->x0);
     const double half = pen_width(&f->pen, &f->pen.strong, text) / 2;
 
+    pen_belong_rest(&f->pen);
     pen_line(&f->pen, x, s->best_y + 0.7 * f->pen.strong.size, x, y - POINT,
              pen_color(&s->frame.pen, ROLE_INK), 1.5, true);
     pen_mark(&f->pen, x, y - POINT / 2 - 1.5 * POINT, 1.5 * POINT, pen_color(&f->pen, ROLE_INK));
     frame_text(f, CLAMP(x, f->x0 + half, f->x1 - half), s->best_y, &f->pen.strong, ALIGN_CENTER, ROLE_INK,
                text);
+    pen_belong_rank_only(&f->pen);
 }
 
 static void paint_legend(struct scene *s)
@@ -397,10 +451,12 @@ static bool draw_sweep(const struct figure_input *in, const struct pen *pen, GEr
     if (!curves_make(&s.curves, in->series, pen->lang))
         return sweep_bars(&s.frame, in->series, error);
     s.alone = s.curves.n == 1;
+    s.place = number_values(&s);
     paint(&s);
     for (uint32_t i = 0; i < s.n_labels; i++)
         g_free(s.labels[i].text);
     g_free(s.labels);
+    g_free(s.place);
     curves_release(&s.curves);
     return true;
 }

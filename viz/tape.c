@@ -40,7 +40,7 @@ static void mark_clear(gpointer data)
 
 static void add(struct draw *d, struct mark m)
 {
-    m.belongs = d->now;
+    m.belongs = m.kind == MARK_GROUP ? BELONGS_NOWHERE : d->now;
     g_array_append_val(d->marks, m);
 }
 
@@ -143,6 +143,13 @@ guint tape_length(const struct tape *t)
 const struct belongs *tape_belongs(const struct tape *t, guint mark)
 {
     return &g_array_index(t->draw.marks, struct mark, mark).belongs;
+}
+
+bool tape_paints(const struct tape *t, guint mark)
+{
+    const enum mark_kind kind = g_array_index(t->draw.marks, struct mark, mark).kind;
+
+    return kind != MARK_GROUP && kind != MARK_SPAN;
 }
 
 static void replay(const struct draw_ops *to, const struct mark *m, struct draw *draw)

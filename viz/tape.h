@@ -16,9 +16,10 @@ void tape_free(struct tape *);
 const struct draw_ops *tape_ops(const struct tape *);
 struct draw *tape_draw(struct tape *);
 
-/* Marks are numbered in the order in which they were drawn; a group is one too. */
+/* Marks are numbered in the order in which they were drawn; a group is one too, which belongs nowhere. */
 guint tape_length(const struct tape *);
 const struct belongs *tape_belongs(const struct tape *, guint mark);
+bool tape_paints(const struct tape *, guint mark); /* it can be seen: no group, and no span */
 /* Draws the marks for which shown holds, and all groups, onto another canvas of the same writer. */
 void tape_replay(const struct tape *, const bool *shown, struct draw *);
 

@@ -11,10 +11,10 @@
 #include "viz/layout.h"
 #include "viz/words.h"
 
-#define TITLE_LINE 24.0 /* what the axis upwards counts */
-#define NAME_LINE  24.0 /* where a series says what it is of */
-#define TICK_LINE  32.0
-#define AXIS_LINE  24.0
+#define TITLE_LINE 28.0 /* what the axis upwards counts */
+#define NAME_LINE  28.0 /* where a series says what it is of */
+#define TICK_LINE  36.0
+#define AXIS_LINE  28.0
 #define TICK_GAP   50.0
 #define TICK_APART 14.0
 #define MAX_TICK   90.0
@@ -30,6 +30,7 @@ struct place {
     double base;              /* median of the runs before that it is compared with; its own: there are none */
     unsigned before;          /* how many these are */
     guint work;               /* equal numbers: equal work */
+    uint32_t series;          /* how often the work was another before */
 };
 
 struct scene {
@@ -101,6 +102,7 @@ static void make_places(struct scene *s, const struct figure_input *in)
         struct work *work = work_of(works, in->runs[i]);
         const unsigned before = MIN(work->n, REFERENCES);
         *place = (struct place){.run = in->runs[i], .before = before, .work = work->number};
+        place->series = s->n ? place[-1].series + (place[-1].work != work->number) : 0;
         measure(place);
         place->base = before ? stats_median(work->medians, before) : place->median;
         if (measurement_is_reference(place->run))
@@ -113,6 +115,13 @@ static void make_places(struct scene *s, const struct figure_input *in)
 static bool is_new(const struct scene *s, uint32_t i)
 {
     return i && s->places[i].work != s->places[i - 1].work;
+}
+
+/* What is drawn next comes with that run: frames of --build; its phases are the series. */
+static void belong(const struct scene *s, uint32_t i)
+{
+    pen_belong(&s->frame.pen, KEY_TIME, i);
+    pen_belong(&s->frame.pen, KEY_PHASE, s->places[i].series);
 }
 
 static bool was(const struct place *place, const char *verdict)
@@ -196,11 +205,12 @@ static void choose_names(struct scene *s)
 /* What the work of a series is, as against the one before: "ranks 4". */
 static char *series_name(const struct scene *s, uint32_t i)
 {
+    const struct language *l = s->frame.pen.lang;
     char *const *now = s->places[i].run->fingerprint.must, *const *then = s->places[i - 1].run->fingerprint.must;
 
     for (size_t k = 0; now[k]; k += 2)
         if (g_strcmp0(now[k + 1], digest_label(then, now[k])))
-            return g_strdup_printf("%s %s", now[k], now[k + 1]);
+            return say(l, "sweep.place", "option", words_option(l, now[k]), "value", words_value(l, now[k], now[k + 1]), NULL);
     return g_strdup("");
 }
 
@@ -237,10 +247,12 @@ static void paint_x_axis(const struct scene *s)
         const double half = pen_width(p, &p->text, text) / 2;
         if (x - half < clear_from || x + half > p->width - 2)
             continue;
+        belong(s, i);
         pen_line(p, x, s->y.at0, x, s->y.at0 + 5, pen_color(p, ROLE_MUTED), 1, false);
         frame_text(f, x, s->y.at0 + TICK_LINE / 2 + 3, &p->text, ALIGN_CENTER, ROLE_MUTED, text);
         clear_from = x + half + TICK_APART;
     }
+    pen_belong_rank_only(p);
     frame_text(f, (s->x0 + s->x1) / 2, s->y.at0 + TICK_LINE + AXIS_LINE / 2, &p->text, ALIGN_CENTER, ROLE_MUTED,
                word(p->lang, s->names));
 }
@@ -256,6 +268,7 @@ static void paint_band(const struct scene *s)
             end++;
         const double x = x_of(s, i - 0.5), top = y_of(s, s->places[i].base * (1 + relative())),
                      bottom = y_of(s, s->places[i].base * (1 - relative()));
+        belong(s, i);
         pen_box(p, x, top, x_of(s, end - 0.5) - x, bottom - top, pen_shade(p, ROLE_LANE));
     }
 }
@@ -276,6 +289,7 @@ static void paint_series(const struct scene *s)
             next++;
         const double room = x_of(s, next - 0.5) - x - FRAME_AIR;
         g_autofree char *name = series_name(s, i), *text = pen_ellipsize(p, &p->text, name, room);
+        belong(s, i);
         pen_line(p, x, s->y.at1 - NAME_LINE, x, s->y.at0, pen_color(p, ROLE_INK), 1.5, true);
         clear_from = x + 2;
         if (room >= MAX_TICK / 2)
@@ -295,6 +309,7 @@ static void paint_spread(const struct scene *s)
     for (uint32_t i = 0; i < s->n && !dense(s); i++) {
         const struct place *place = &s->places[i];
         const double width = CLAMP((s->x1 - s->x0) / s->n / 4, 2, POINT);
+        belong(s, i);
         pen_line(p, x_of(s, i), y_of(s, place->low), x_of(s, i), y_of(s, place->high), spread_shade(p).color, width, false);
     }
 }
@@ -311,6 +326,7 @@ static void paint_columns(const struct scene *s)
             low = MIN(low, s->places[end].median);
             high = MAX(high, s->places[end].median);
         }
+        belong(s, end - 1);
         pen_line(&s->frame.pen, x, y_of(s, low) + 0.5, x, y_of(s, high) - 0.5, color, 1, false);
     }
 }
@@ -321,15 +337,18 @@ static void paint_points(const struct scene *s)
     const uint32_t color = palette_line(p->palette, 0);
     const double size = CLAMP((s->x1 - s->x0) / s->n / 2, 3, POINT);
 
-    for (uint32_t i = 1; i < s->n; i++)
+    for (uint32_t i = 1; i < s->n; i++) {
+        belong(s, i);
         if (!is_new(s, i))
             pen_line(p, x_of(s, i - 1), y_of(s, s->places[i - 1].median), x_of(s, i), y_of(s, s->places[i].median), color, 2.5,
                      false);
+    }
     for (uint32_t i = 0; i < s->n; i++) {
         const struct place *place = &s->places[i];
         const double x = x_of(s, i), y = y_of(s, place->median);
         char time[32];
         g_autofree char *name = name_of(s, i);
+        belong(s, i);
         pen_box(p, x - size / 2, y - size / 2, size, size, (struct shade){color, HATCH_NONE, 0});
         if (place->run->why_not || was(place, "incomparable"))
             pen_box(p, x - size / 4, y - size / 4, size / 2, size / 2, pen_shade(p, ROLE_BACKGROUND));
@@ -350,6 +369,7 @@ static void paint_marks(const struct scene *s)
         if ((!slower && !was(&s->places[i], "faster")) || x - MARK / 2 < clear[slower])
             continue;
         clear[slower] = x + MARK / 2;
+        belong(s, i);
         if (slower)
             pen_rise(p, x, MAX(s->y.at1, y_of(s, s->places[i].high) - MARK - 4), MARK, pen_color(p, ROLE_INK));
         else
@@ -420,7 +440,10 @@ static char *caption(const struct scene *s, const struct figure_input *in, const
 
 static void paint(const struct scene *s)
 {
+    const struct pen *p = &s->frame.pen;
+
     paint_band(s);
+    pen_belong_rank_only(p);
     paint_y_axis(s);
     paint_x_axis(s);
     paint_series(s);
@@ -430,6 +453,7 @@ static void paint(const struct scene *s)
     else
         paint_points(s);
     paint_marks(s);
+    pen_belong_rank_only(p);
 }
 
 static bool draw_trend(const struct figure_input *in, const struct pen *pen, GError **error)
