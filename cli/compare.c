@@ -215,7 +215,8 @@ static bool compare_sides(const struct sides *sides, const struct choices *c, in
 {
     struct compared_sides s = {{"BASE", (struct measurement *const *)sides->base->pdata, sides->base->len},
                                {"NEW", (struct measurement *const *)sides->new->pdata, sides->new->len},
-                               c->strict};
+                               c->strict,
+                               "compare"};
     struct comparison comparison;
     compare(&s.base, &s.new, c->relative, &comparison);
     print_text(c, &comparison, &s);

@@ -24,6 +24,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-digest \
 	%D%/t-export \
 	%D%/t-files \
+	%D%/t-gate \
 	%D%/t-grid \
 	%D%/t-hops \
 	%D%/t-import \
@@ -131,6 +132,8 @@ endif
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
+%C%_t_gate_SOURCES = %D%/t-gate.c %D%/trial.c
+%C%_t_verdict_SOURCES = %D%/t-verdict.c %D%/trial.c
 %C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
 %C%_t_viz_figures_SOURCES = %D%/t-viz-figures.c %D%/draw-list.c
 
@@ -147,7 +150,7 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/stats-scipy.py %D%/golden/stats-scipy.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/noise.h %D%/operand.h %D%/pairs.h \
 	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
-	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp %D%/work-trace.h
+	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/trial.h %D%/tolerance.h %D%/tsan.supp %D%/work-trace.h
 LDADD = $(CORE_LIBS)
 # Driven by cuda-*.sh on emulated GPUs.
 check_PROGRAMS += %D%/cuda-train
