@@ -96,6 +96,8 @@ SHELL_TESTS = \
 	%D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh \
 	%D%/epochs.sh \
+	%D%/gate.sh \
+	%D%/processes.sh \
 	%D%/cuda-modes.sh \
 	%D%/cuda-output.sh \
 	%D%/cuda-waits.sh \
