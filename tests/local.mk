@@ -178,6 +178,14 @@ bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
 		bash $(srcdir)/tests/bench/run
 
+# How often the gates err, and find: printed, not judged.
+%C%_gate_power_SOURCES = %D%/gate-power.c %D%/trial.c
+EXTRA_PROGRAMS += %D%/gate-power
+CLEANFILES += %D%/gate-power
+.PHONY: gate-power
+gate-power: parprof %D%/gate-power
+	PARPROF='$(abs_top_builddir)/parprof' %D%/gate-power
+
 # What takes minutes: every combination instead of every pair.
 LONG_TESTS = %D%/t-look %D%/t-verdict %D%/t-train %D%/t-train-modes
 LONG_ENVIRONMENT = srcdir='$(abs_top_srcdir)' PARPROF='$(abs_top_builddir)/parprof'
