@@ -8,6 +8,13 @@
 #include "plan/split.h"
 
 enum { CALIBRATION_STEPS = 5, CALIBRATION_WARMUP = 1 };
+/* A look needs few; of steps that others are compared by, as noisy as on shared cores, 30 find a rise of twice the threshold. */
+enum { STEPS = 10, STEPS_TO_COMPARE = 30 };
+
+static uint32_t steps_of(const struct options *o)
+{
+    return option_number(o, OPTION_STEPS, o->given[OPTION_HISTORY] ? STEPS_TO_COMPARE : STEPS);
+}
 
 void attempts_release(struct attempts *r)
 {
@@ -35,7 +42,7 @@ static bool calibrate(struct job *job, const struct options *o, struct attempts 
         apart.split = split_rules[0];
     const struct execution execution = {.shape = &apart,
                                         .warmup = CALIBRATION_WARMUP,
-                                        .steps = MIN(option_number(o, OPTION_STEPS, 10), CALIBRATION_STEPS),
+                                        .steps = MIN(steps_of(o), CALIBRATION_STEPS),
                                         .part = job->training.epochs ? DATA_TRAIN : DATA_ALL,
                                         .what = "measuring costs"};
     bool ok = execute(job, o, &execution, &calibration, error);
@@ -67,7 +74,7 @@ static bool run_steps(const struct job *job, const struct options *o, const stru
     g_autofree char *what = g_strdup_printf("running, overlap %s", overlap_name(shape->overlap));
     const struct execution execution = {.shape = shape,
                                         .warmup = option_number(o, OPTION_WARMUP, 2),
-                                        .steps = option_number(o, OPTION_STEPS, 10),
+                                        .steps = steps_of(o),
                                         .what = job->n_overlaps > 1 ? what : "running"};
     return execute(job, o, &execution, out, error);
 }

@@ -29,7 +29,7 @@ struct command {
 /* commands.c */
 extern const struct command command_run, command_plan, command_sweep, command_render, command_list, command_doctor,
     command_compare,
-    command_history, command_help;
+    command_gate, command_history, command_help;
 extern const struct command *const commands[];         /* ends with NULL; the first is the default */
 const struct command *command_find(const char *name); /* NULL: there is none */
 

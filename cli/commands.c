@@ -4,7 +4,7 @@
 
 const struct command *const commands[] = {
     &command_run,    &command_plan,    &command_sweep,   &command_render, &command_list,
-    &command_doctor, &command_compare, &command_history, &command_help,   NULL};
+    &command_doctor, &command_compare, &command_gate, &command_history, &command_help,   NULL};
 
 const struct command *command_find(const char *name)
 {

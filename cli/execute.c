@@ -74,6 +74,7 @@ static struct run make_run(const struct job *job, const struct options *o, const
                         .end = e->end,
                         .link_gbps = job->link_gbps,
                         .link_us = job->link_us,
+                        .delay = option_number(o, OPTION_INJECT_DELAY, 0) / 100,
                         .data_step = e->data_step,
                         .untraced = e->untraced || o->given[OPTION_NO_TRACE],
                         .timeout_s = option_number(o, OPTION_TIMEOUT, 60),

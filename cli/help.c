@@ -16,9 +16,9 @@ static const struct {
     int status;
     const char *text;
 } statuses[] = {{EXIT_DONE, "done"},
-                {EXIT_SLOWER, "compare: slower"},
+                {EXIT_SLOWER, "compare, gate: slower"},
                 {EXIT_USAGE, "bad usage or input, or a file that could not be written"},
-                {EXIT_INCOMPARABLE, "compare: incomparable, or ambiguous with --inconclusive fail"},
+                {EXIT_INCOMPARABLE, "compare, gate: incomparable, or ambiguous with --inconclusive fail"},
                 {EXIT_UNAVAILABLE, "backend not available here"},
                 {EXIT_FAILED, "the run failed"},
                 {EXIT_INTERRUPTED, "interrupted"}};
@@ -32,6 +32,8 @@ static const struct {
     {"parprof --report r.json && parprof --backend sim --model mini --cost measured:r.json --cluster cpu "
      "--comm-model alpha-beta --ranks 8 --batch 32",
      "predict more ranks from what was measured"},
+    {"parprof gate --base './old/train' --new './new/train' --samples 'regex:step ([0-9.]+) ms' --budget 5m",
+     "whether a training script got slower, both run by turns"},
     {"parprof render step.json --figure timeline -o step.pdf", "draw a trace again"},
 };
 

@@ -6,10 +6,12 @@
 #include "cli/cli.h"
 #include "cli/execute.h"
 #include "cli/files.h"
+#include "cli/history-file.h"
 #include "cli/job.h"
 #include "cli/notes.h"
 #include "cli/plan-file.h"
 #include "cli/preset.h"
+#include "cli/processes.h"
 #include "cli/summary.h"
 #include "profile/report.h"
 
@@ -78,6 +80,17 @@ static void closing_line(const struct job *job, const struct options *o, const s
                                option_text(o, OPTION_MODEL, job->model->name));
 }
 
+/* As its report says it, which is what others are compared by. */
+static bool keep(const struct report *report, const char *history, GError **error)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    report_json(report, text);
+    struct measurement *m = measurement_of_report(text->str, text->len, "run", error);
+    const bool ok = m && history_append(history, m, NULL, error);
+    measurement_free(m);
+    return ok;
+}
+
 static bool conclude(const struct job *job, const struct options *o, struct files *f,
                      const struct attempts *r, GError **error)
 {
@@ -99,6 +112,8 @@ static bool conclude(const struct job *job, const struct options *o, struct file
     report.costs = r->measured;
     report.training = r->training.n ? &r->training : NULL;
     bool ok = files_write(f, &report, error);
+    if (o->given[OPTION_HISTORY])
+        ok &= keep(&report, option_text(o, OPTION_HISTORY, NULL), ok ? error : NULL);
     if (!o->given[OPTION_QUIET]) {
         summary_head(job, o, report.trace, out);
         report_print(&report, out);
@@ -144,6 +159,8 @@ static bool run_job(const struct options *o, int *status, GError **error)
 
 static bool run_command(const struct options *given, int *status, GError **error)
 {
+    if (given->given[OPTION_PROCESSES])
+        return processes_run(given, status, error);
     if (!given->given[OPTION_PRESET])
         return run_job(given, status, error);
     struct preset *preset = preset_load(option_text(given, OPTION_PRESET, NULL), error);

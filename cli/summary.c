@@ -9,6 +9,7 @@
 #include "config.h"
 #include "plan/schedule.h"
 #include "plan/split.h"
+#include "profile/facts.h"
 #include "profile/trace.h"
 
 static void row(GPtrArray *rows, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4);
@@ -58,6 +59,14 @@ static void add_training(GPtrArray *rows, const struct job *job, const struct op
         row(rows, "data", "%s", option_text(o, OPTION_DATA, ""));
     number_row(rows, "lr", job->lr);
     number_row(rows, "seed", option_number(o, OPTION_SEED, 1));
+}
+
+static void add_machine(GPtrArray *rows)
+{
+    g_autofree char *name = processor_name();
+    row(rows, "cores", "%u", g_get_num_processors());
+    if (name)
+        row(rows, "processor", "%s", name);
 }
 
 /* What may differ between runs that are compared, and tells them apart. */
@@ -137,16 +146,22 @@ void summary_init(struct summary *s, const struct job *job, const struct options
     add_training(s->option_rows, job, o);
     row(s->environment_rows, "program", "parprof %s", PACKAGE_VERSION);
     if (job->engine->real) {
-        g_autofree char *name = processor_name();
-        row(s->environment_rows, "cores", "%u", g_get_num_processors());
-        if (name)
-            row(s->environment_rows, "processor", "%s", name);
+        add_machine(s->environment_rows);
         add_circumstances(s->environment_rows);
     }
     g_ptr_array_add(s->option_rows, NULL);
     g_ptr_array_add(s->environment_rows, NULL);
     s->options = (const char *const *)s->option_rows->pdata;
     s->environment = (const char *const *)s->environment_rows->pdata;
+}
+
+char **summary_circumstances(void)
+{
+    GPtrArray *rows = g_ptr_array_new();
+    add_machine(rows);
+    add_circumstances(rows);
+    g_ptr_array_add(rows, NULL);
+    return (char **)g_ptr_array_free(rows, FALSE);
 }
 
 void summary_release(struct summary *s)
@@ -277,10 +292,10 @@ static void head_costs(const struct job *job, GString *out)
     g_string_append_c(out, '\n');
 }
 
-/* What the simulator was told of ops that disturb each other. */
+/* What the simulator was told of ops that disturb each other, and what was done to a run. */
 static void head_shared(const struct trace *trace, GString *out)
 {
-    static const char *const keys[] = {"interference", "sharing", "launches", "times", "partial"};
+    static const char *const keys[] = {"interference", "sharing", "launches", LABEL_DELAY, "times", "partial"};
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
         if (trace_label_value(trace, keys[i]))
             g_string_append_printf(out, "%s: %s\n", keys[i], trace_label_value(trace, keys[i]));

@@ -13,6 +13,9 @@ struct summary {
 void summary_init(struct summary *, const struct job *, const struct options *);
 void summary_release(struct summary *);
 
+/* Of this machine and moment, what may differ between runs that are compared: key, value, ... NULL; g_strfreev. */
+char **summary_circumstances(void);
+
 /* Three lines: what runs on what, the model and batch, the link or the prices. */
 struct trace;
 void summary_head(const struct job *, const struct options *, const struct trace *, GString *out);

@@ -222,6 +222,14 @@ static bool compute(struct cpu *cpu, const struct job *job, void *const *mem, GE
     return true;
 }
 
+/* As long as the part of what the op itself worked, on the same core: what stretches one stretches the other. */
+static void inject_delay(const struct cpu *cpu, int64_t worked_ns)
+{
+    const int64_t from_ns = clock_thread_ns(), wanted_ns = (int64_t)(cpu->run->delay * (double)worked_ns);
+    while (clock_thread_ns() - from_ns < wanted_ns)
+        continue;
+}
+
 static bool run_op(struct cpu *cpu, uint32_t lane, const struct job *job, int64_t ready_ns, int64_t *end_ns,
                    GError **error)
 {
@@ -236,6 +244,8 @@ static bool run_op(struct cpu *cpu, uint32_t lane, const struct job *job, int64_
         done = *end_ns >= 0;
     } else {
         done = compute(cpu, job, mem, error);
+        if (cpu->run->delay > 0 && cpu->plan->t.lanes[lane].cls == LANE_COMPUTE)
+            inject_delay(cpu, clock_thread_ns() - worked_ns);
         *end_ns = clock_ns();
     }
     if (!done)

@@ -8,6 +8,7 @@
 #include "exec/text.h"
 #include "exec/walk.h"
 #include "kernels/kernels.h"
+#include "profile/facts.h"
 #include "profile/trace.h"
 
 static const char *missing;
@@ -56,6 +57,13 @@ static void label_threads(struct trace *trace, const struct plan *plan)
     g_string_free(text, TRUE);
 }
 
+static void label_delay(struct trace *trace, double delay)
+{
+    char percent[G_ASCII_DTOSTR_BUF_SIZE];
+    trace_label(trace, LABEL_DELAY, "%s %% of each computation, injected",
+                g_ascii_formatd(percent, sizeof percent, "%.6g", 100 * delay));
+}
+
 static void label_data(struct trace *trace, const struct text *text)
 {
     g_autofree char *name = text_name(text);
@@ -73,6 +81,8 @@ static bool label(const struct run *run, struct trace *trace, GError **error)
     label_threads(trace, run->plan);
     if (run->data)
         label_data(trace, run->data->text);
+    if (run->delay > 0)
+        label_delay(trace, run->delay);
     if (poisoned)
         trace_label(trace, "memory", "poisoned before every step");
     if (jittered)

@@ -31,6 +31,7 @@ struct run {
     const struct state *begin; /* weights and moments before the first step; NULL: new ones, and zeros */
     struct state *end;         /* takes those after the last, unless cancelled; NULL: they are forgotten */
     double link_gbps, link_us; /* cpu: pace transfers to a link; 0 and 0: raw memory */
+    double delay;              /* cpu: each computation takes longer by that part of its own time */
     uint32_t data_step;        /* position in the data at which to begin */
     bool untraced;             /* cuda: no CUPTI; times are those of events on the lanes */
     double timeout_s; /* cuda: how long nothing may advance before the run is given up; 0: for ever */

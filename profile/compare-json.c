@@ -47,6 +47,21 @@ static void metric(const struct compared *c, unsigned m, const char *before, GSt
     g_string_append_c(out, '}');
 }
 
+/* Of the gate, whose runs are in no other file: what was measured, a row a pair. */
+static void pairs(const struct compared_sides *s, GString *out)
+{
+    const struct measurement *base = s->base.runs[0], *new = s->new.runs[0];
+    g_string_append(out, ",\n \"samples\": [");
+    for (uint32_t i = 0; i < MIN(base->n[METRIC_STEP], new->n[METRIC_STEP]); i++) {
+        g_string_append(out, i ? ", [" : "[");
+        json_double(out, base->x[METRIC_STEP][i]);
+        g_string_append(out, ", ");
+        json_double(out, new->x[METRIC_STEP][i]);
+        g_string_append_c(out, ']');
+    }
+    g_string_append_c(out, ']');
+}
+
 void comparison_json(const struct comparison *c, const struct compared_sides *s, GString *out)
 {
     const char *before = "";
@@ -58,12 +73,21 @@ void comparison_json(const struct comparison *c, const struct compared_sides *s,
     }
     side(&s->base, "base", out);
     side(&s->new, "new", out);
-    g_string_append_printf(out, ",\n \"samples_are\": \"%s\",\n \"armed\": %u", c->by_run ? "runs" : "steps",
+    g_string_append_printf(out, ",\n \"samples_are\": \"%s\",\n \"armed\": %u",
+                           c->by_pair  ? "pairs"
+                           : c->by_run ? "runs"
+                                       : "steps",
                            c->armed);
     if (c->changes) {
         g_string_append(out, ",\n \"changes\": ");
         json_string(out, c->changes);
     }
+    if (c->how) {
+        g_string_append(out, ",\n \"how\": ");
+        json_string(out, c->how);
+    }
+    if (c->by_pair)
+        pairs(s, out);
     g_string_append(out, ",\n \"metrics\": [");
     for (unsigned m = 0; m < METRICS; m++)
         if (c->of[m].there) {

@@ -56,15 +56,16 @@ void comparison_junit(const struct comparison *c, const struct compared_sides *s
     }
     g_string_append_printf(
         out,
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"parprof compare\" "
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"parprof %s\" "
         "tests=\"%u\" failures=\"%u\" errors=\"0\" skipped=\"%u\">\n",
-        n, failed, skipped);
+        s->command, n, failed, skipped);
     for (unsigned i = 0; i < n; i++) {
         g_autofree char *text = g_markup_escape_text(cases[i].text, -1);
         const char *inside = compared_fails(s, cases[i].verdict) ? "failure"
                              : is_skipped(s, cases[i].verdict)   ? "skipped"
                                                                  : NULL;
-        g_string_append_printf(out, "<testcase classname=\"parprof.compare\" name=\"%s\">", cases[i].name);
+        g_string_append_printf(out, "<testcase classname=\"parprof.%s\" name=\"%s\">", s->command,
+                               cases[i].name);
         if (inside)
             g_string_append_printf(out, "<%s message=\"%s\"/>", inside, text);
         else
@@ -126,7 +127,7 @@ void comparison_markdown(const struct comparison *c, const struct compared_sides
     const gsize before = out->len;
     g_autofree char *base = compared_runs(&s->base), *new = compared_runs(&s->new),
                     *armed = compared_armed(c), *where = compared_where(c, s);
-    g_string_append_printf(out, "### parprof compare: %s\n\n", verdict_name((unsigned)c->verdict));
+    g_string_append_printf(out, "### parprof %s: %s\n\n", s->command, verdict_name((unsigned)c->verdict));
     if (c->why) {
         markdown_text(out, c->why);
         g_string_append(out, "\n\n");
@@ -145,6 +146,11 @@ void comparison_markdown(const struct comparison *c, const struct compared_sides
     g_string_append(out, ", NEW ");
     markdown_text(out, new);
     g_string_append_printf(out, "; %s\n", armed);
+    if (c->how) {
+        g_string_append(out, "\n");
+        markdown_text(out, c->how);
+        g_string_append(out, "\n");
+    }
     if (c->changes) {
         g_string_append(out, "\nDiffers, and may: ");
         markdown_text(out, c->changes);
@@ -167,7 +173,7 @@ void comparison_annotations(const struct comparison *c, const struct compared_si
             continue;
         g_auto(GStrv) parts = g_strsplit(cases[i].text, "%", -1);
         g_autofree char *text = g_strjoinv("%25", parts); /* printable: no line ends */
-        g_string_append_printf(out, "::error title=parprof compare::%s\n", text);
+        g_string_append_printf(out, "::error title=parprof %s::%s\n", s->command, text);
     }
     release_cases(cases, n);
 }

@@ -8,7 +8,8 @@
 
 struct compared_sides {
     struct side base, new;
-    bool strict; /* what is inconclusive fails */
+    bool strict;         /* what is inconclusive fails */
+    const char *command; /* "compare", "gate": named by JUnit, Markdown, annotations */
     const struct where *where; /* where their difference is; NULL: unknown */
 };
 

@@ -72,7 +72,7 @@ char *compared_armed(const struct comparison *c)
     GString *out = g_string_new(NULL);
     g_string_append_printf(out, "armed: %u metric%s", c->armed, c->armed == 1 ? "" : "s");
     if (step->there)
-        g_string_append_printf(out, ", n = %s%s", both, c->by_run ? " runs" : "");
+        g_string_append_printf(out, ", n = %s%s", both, c->by_pair ? " pairs" : c->by_run ? " runs" : "");
     if (step->there && step->detects > 0 && step->verdict != VERDICT_INCOMPARABLE)
         g_string_append_printf(out, ", detects \u2265 %s %% of the step", percent);
     return g_string_free(out, FALSE);
@@ -118,6 +118,22 @@ static void print_table(const struct comparison *c, GString *out)
     table_release(&table);
 }
 
+/* What would see more, by this noise. */
+static void print_advice(const struct comparison *c, GString *out)
+{
+    const struct compared *step = &c->of[METRIC_STEP];
+    if (c->by_pair || !step->there || step->exact)
+        return;
+    if (step->sharper && step->verdict != VERDICT_INCOMPARABLE) {
+        g_autofree char *percent = number("%.3g", 200 * step->threshold / step->median[0]);
+        g_string_append_printf(out, "for %s %%: --%s %u a side\n", percent, c->by_run ? "processes" : "steps",
+                               step->sharper);
+    }
+    if (!c->by_run)
+        g_string_append(out,
+                        "steps of one process resemble each other: --processes 6 a side or more is surer\n");
+}
+
 void comparison_print(const struct comparison *c, const struct compared_sides *s, GString *out)
 {
     g_autofree char *base = compared_runs(&s->base), *new = compared_runs(&s->new),
@@ -125,9 +141,10 @@ void comparison_print(const struct comparison *c, const struct compared_sides *s
                     *shouted = g_ascii_strup(verdict_name((unsigned)c->verdict), -1);
     g_string_append_printf(out, "BASE %s, NEW %s\n", base, new);
     print_table(c, out);
-    if (!c->by_run && c->of[METRIC_STEP].there && !c->of[METRIC_STEP].exact)
-        g_string_append(out, "steps of one process resemble each other: 6 runs a side or more are surer\n");
     g_string_append_printf(out, "%s\n", armed);
+    print_advice(c, out);
+    if (c->how)
+        g_string_append_printf(out, "%s\n", c->how);
     if (c->changes) {
         g_autofree char *changes = printable(c->changes);
         g_string_append_printf(out, "differs, and may: %s\n", changes);

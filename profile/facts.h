@@ -10,6 +10,9 @@
 #define LABEL_CLOCKS  "clocks"
 #define LABEL_RECORDS "records"
 
+/* A label: "30 % of each computation, injected", by --inject-delay. */
+#define LABEL_DELAY "delay"
+
 /* A label: "2 ranks share 1 GPU". */
 #define LABEL_RANKS "ranks"
 

@@ -11,7 +11,7 @@ struct fingerprint {
 };
 
 /* must: mode, model, backend, ranks, whether it was simulated, every option of the work, every label (device, link,
- * where times come from) but those of what went wrong, and where no GPU is named processor and cores.
+ * where times come from) but those of what went wrong or was done to it on purpose (an injected delay), and where no GPU is named processor and cores.
  * may: the rest of the environment (program, commit, driver, clocks, load, host) and those labels. */
 void fingerprint_make(struct fingerprint *, const struct digest *);
 void fingerprint_release(struct fingerprint *); /* of zeros, too */

@@ -114,3 +114,16 @@ double stats_normal_tails(double z)
 {
     return erfc(fabs(z) / G_SQRT2);
 }
+
+double stats_normal_z(double p)
+{
+    double low = 0, high = 12;
+    for (unsigned i = 0; i < 50; i++) {
+        const double z = (low + high) / 2;
+        if (stats_normal_tails(z) > p)
+            low = z;
+        else
+            high = z;
+    }
+    return low;
+}

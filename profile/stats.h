@@ -52,6 +52,20 @@ struct autocorrelation {
 };
 void stats_autocorrelation(const double *x, uint32_t n, struct autocorrelation *sum);
 
+/* Wilcoxon's signed ranks of differences of pairs, n <= STATS_PAIRS_MAX (Individual Comparisons by Ranking Methods, 1945):
+ * of the sum of the ranks of those above 0 the exact chance to be as large (more) or as small (less) as it is, if every
+ * difference were as likely with the other sign.  Zeros are left out, equals share their mean rank. */
+#define STATS_PAIRS_MAX 128
+struct signed_rank {
+    double more, less;
+};
+struct signed_rank stats_signed_rank(const double *d, uint32_t n);
+/* What the differences are symmetric around: the median of the means of all pairs of them, each with itself too, and an
+ * interval of order statistics of these means, which lies to one side of it with a chance of `part` at most, each
+ * (Hodges and Lehmann, Estimates of Location Based on Rank Tests, 1963); infinite where n is too small for any. */
+double stats_paired_shift(const double *d, uint32_t n, double part, double *ci);
+
 double stats_normal_tails(double z); /* P(|Z| >= z) */
+double stats_normal_z(double p);     /* the z with stats_normal_tails(z) = p, to nine digits */
 
 #endif

@@ -111,7 +111,7 @@ static char *unusable(const struct numbers *s, const struct numbers *other, doub
     return NULL;
 }
 
-static double threshold_of(unsigned metric, double relative, double base, double step)
+double compared_threshold(unsigned metric, double relative, double base, double step)
 {
     const struct metric *m = &metrics[metric];
     return MAX(MAX(fabs(base) * (relative >= 0 ? relative : m->relative), m->floor), m->floor_of_step * step);
@@ -173,20 +173,6 @@ static double shrink_of(double rho)
     return sqrt((1 - rho) / (1 + rho));
 }
 
-/* z of a two-sided p, by bisection: what is shown needs no more. */
-static double z_of(double p)
-{
-    double low = 0, high = 12;
-    for (unsigned i = 0; i < 50; i++) {
-        const double z = (low + high) / 2;
-        if (stats_normal_tails(z) > p)
-            low = z;
-        else
-            high = z;
-    }
-    return low;
-}
-
 /* Everything but the verdict, which waits for Holm. */
 static void measure(struct compared *c, const struct numbers *s, double rho, double step)
 {
@@ -202,15 +188,19 @@ static void measure(struct compared *c, const struct numbers *s, double rho, dou
         c->why = unusable(&s[1], &s[0], step, c->threshold);
 }
 
+/* Of all that must be overcome the deviations shrink with the root of the numbers, what a side moves by itself does not. */
 static void set_detects(struct compared *c, const struct numbers *s, unsigned family)
 {
-    const double sd = deviation(s, shrink_of(c->rho)),
-                 left = (Z_FOUND + Z_LEFT) * deviation_left(s, shrink_of(c->rho));
-    const double least = MAX(c->threshold, MAX(s[0].moved, s[1].moved));
-    c->detects = c->median[0] > 0
-                     ? MAX(MAX(least + Z_FOUND * sd, left), (z_of(VERDICT_ALPHA / family) + Z_FOUND) * sd) /
-                           c->median[0]
-                     : 0;
+    const double shrink = shrink_of(c->rho), sd = deviation(s, shrink),
+                 left = (Z_FOUND + Z_LEFT) * deviation_left(s, shrink),
+                 least = MAX(c->threshold, MAX(s[0].moved, s[1].moved)), twice = 2 * c->threshold,
+                 tested = (stats_normal_z(VERDICT_ALPHA / family) + Z_FOUND) * sd,
+                 rise = MAX(MAX(least + Z_FOUND * sd, left), tested);
+    c->detects = c->median[0] > 0 ? rise / c->median[0] : 0;
+    if (rise <= twice || least >= twice)
+        return;
+    const double times = MAX(MAX(Z_FOUND * sd / (twice - least), left / twice), tested / twice);
+    c->sharper = (uint32_t)MIN(ceil(MIN(s[0].n, s[1].n) * times * times), UINT32_MAX);
 }
 
 static void judge(struct compared *c, unsigned metric, const struct numbers *s)
@@ -252,8 +242,7 @@ static bool side_has(const struct side *side, unsigned metric)
     return true;
 }
 
-/* The first run that cannot be compared, or with another. */
-static char *find_obstacle(const struct side *base, const struct side *new)
+char *comparison_obstacle(const struct side *base, const struct side *new)
 {
     const struct side *sides[] = {base, new};
     const struct measurement *first = base->runs[0];
@@ -356,7 +345,7 @@ static bool take_metric(struct comparison *c, unsigned metric, const struct side
     const char *shown = only_shown(metric, base, new);
     of->difference = of->median[1] - of->median[0];
     of->p = of->adjusted = 1;
-    of->threshold = threshold_of(metric, relative, of->median[0], step);
+    of->threshold = compared_threshold(metric, relative, of->median[0], step);
     if (shown) {
         of->verdict = VERDICT_NONE;
         of->exact = true;
@@ -376,7 +365,7 @@ void compare(const struct side *base, const struct side *new, const double *rela
     bool noisy[METRICS] = {false};
     *c = (struct comparison){.by_run = base->n >= VERDICT_LEAST && new->n >= VERDICT_LEAST};
     c->changes = fingerprint_changes(&base->runs[0]->fingerprint, &new->runs[0]->fingerprint);
-    c->why = find_obstacle(base, new);
+    c->why = comparison_obstacle(base, new);
     if (c->why) {
         c->verdict = VERDICT_INCOMPARABLE;
         return;
@@ -395,6 +384,7 @@ void comparison_release(struct comparison *c)
 {
     g_free(c->why);
     g_free(c->changes);
+    g_free(c->how);
     for (unsigned m = 0; m < METRICS; m++)
         g_free(c->of[m].why);
     *c = (struct comparison){0};

@@ -67,17 +67,25 @@ struct compared {
     double rho;         /* autocorrelation of neighbours; 0 where runs are the numbers */
     double threshold;   /* T */
     double detects;     /* of the base's median: a rise that is found 4 times in 5 at least; 0: unknown */
+    uint32_t sharper;   /* numbers a side that would do for a rise of 2 T; 0: these do, or numbers alone do not */
     char *why;          /* of AMBIGUOUS, INCOMPARABLE and NONE; NULL else */
 };
 
 struct comparison {
     int verdict;
     bool by_run;    /* runs are the numbers, not steps */
+    bool by_pair;   /* pairs of runs are (profile/gate.h) */
     char *why;      /* of INCOMPARABLE as a whole; NULL: what the metrics say */
     char *changes;  /* fingerprint_changes; NULL: none */
+    char *how;      /* it was measured, and how sure that makes it; NULL: as the files say */
     unsigned armed; /* metrics that could have become SLOWER */
     struct compared of[METRICS];
 };
+
+/* The first run that cannot be compared, or not with the others: a text, g_free; NULL: there is none. */
+char *comparison_obstacle(const struct side *base, const struct side *new);
+/* T of a metric: relative < 0 is that of the table; base and step are base's medians. */
+double compared_threshold(unsigned metric, double relative, double base, double step);
 
 /* relative: a threshold a metric, of the base's median; negative: that of the table. */
 void compare(const struct side *base, const struct side *new, const double *relative, struct comparison *);

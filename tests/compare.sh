@@ -2,13 +2,14 @@
 # Comparing from the command line: statuses, what is said, files out, histories.
 . "${srcdir:-.}/tests/tap.sh"
 
-# report FILE FACTOR [STEPS] [RANKS] [MEMBERS]: a report made by hand, of steps around 100 ms times FACTOR
+# report FILE FACTOR [STEPS] [RANKS] [MEMBERS]: a report made by hand, of steps around 100 ms times FACTOR; noise=N: of 200 / N %
+noise=200
 report() {
-    awk -v factor="$2" -v steps="${3:-12}" -v ranks="${4:-2}" -v members="${5:-}" 'BEGIN {
+    awk -v factor="$2" -v steps="${3:-12}" -v ranks="${4:-2}" -v members="${5:-}" -v noise=$noise 'BEGIN {
         printf "{\"schema\": \"parprof.report/1\", \"mode\": \"ddp\", \"backend\": \"cpu\", \"simulated\": false, "
         printf "\"ranks\": %d, \"model\": \"mini\", \"options\": {\"batch\": \"8\"}, %s\"samples\": {\"step_ns\": [", ranks, members
         for (i = 0; i < steps; i++) {
-            x = 1e8 * factor * (1 + ((i * 7) % 5 - 2) / 200)
+            x = 1e8 * factor * (1 + ((i * 7) % 5 - 2) / noise)
             printf "%s[%d, %d]", i ? ", " : "", x, x - 1000000
         }
         print "]}}"
@@ -23,6 +24,13 @@ report fast.json 0.88
 run compare base.json same.json
 [ "$status" = 0 ] && says '^SAME$' && says 'armed: 1 metric, n = 12, detects ≥ [0-9.]* %'
 result $? "the same code is the same, and it is said what could be seen"
+noise=50
+report wild.json 1 && report wilder.json 1 40
+noise=200
+run compare wild.json wild.json
+needed=$(sed -n 's/^for 10 %: --steps \([0-9]*\) a side$/\1/p' "$dir/out")
+[ -n "$needed" ] && [ "$needed" -gt 12 ] && [ "$needed" -lt 40 ] && run compare wilder.json wilder.json && ! says '^for 10 %'
+result $? "what would see a rise of twice the threshold is said where this does not"
 run compare base.json slow.json
 [ "$status" = 1 ] && says '^step, ms .*+12.0 %.*SLOWER' && says '^SLOWER$'
 result $? "slower ends with 1"

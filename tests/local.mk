@@ -26,6 +26,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-export \
 	%D%/t-files \
 	%D%/t-golden \
+	%D%/t-gate \
 	%D%/t-grid \
 	%D%/t-hops \
 	%D%/t-import \
@@ -101,6 +102,8 @@ SHELL_TESTS = \
 	%D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh \
 	%D%/epochs.sh \
+	%D%/gate.sh \
+	%D%/processes.sh \
 	%D%/cuda-modes.sh \
 	%D%/cuda-output.sh \
 	%D%/cuda-waits.sh \
@@ -143,6 +146,8 @@ endif
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
+%C%_t_gate_SOURCES = %D%/t-gate.c %D%/trial.c
+%C%_t_verdict_SOURCES = %D%/t-verdict.c %D%/trial.c
 %C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
 %C%_t_viz_figures_SOURCES = %D%/t-viz-figures.c %D%/draw-list.c
 
@@ -159,7 +164,7 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/stats-scipy.py %D%/golden/stats-scipy.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/noise.h %D%/operand.h %D%/pairs.h \
 	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/runs.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h %D%/subject.h %D%/svg-read.h \
-	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp %D%/work-trace.h
+	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/trial.h %D%/tolerance.h %D%/tsan.supp %D%/work-trace.h
 LDADD = $(CORE_LIBS)
 # Driven by cuda-*.sh on emulated GPUs.
 check_PROGRAMS += %D%/cuda-train
@@ -184,6 +189,14 @@ EXTRA_DIST += %D%/bench/run %D%/bench/predict %D%/bench/broken_barh.py %D%/bench
 bench: parprof $(module_PROGRAMS) $(BENCHES)
 	PARPROF='$(abs_top_builddir)/parprof' builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)' \
 		bash $(srcdir)/tests/bench/run
+
+# How often the gates err, and find: printed, not judged.
+%C%_gate_power_SOURCES = %D%/gate-power.c %D%/trial.c
+EXTRA_PROGRAMS += %D%/gate-power
+CLEANFILES += %D%/gate-power
+.PHONY: gate-power
+gate-power: parprof %D%/gate-power
+	PARPROF='$(abs_top_builddir)/parprof' %D%/gate-power
 
 # What takes minutes: every combination instead of every pair.
 LONG_TESTS = %D%/t-look %D%/t-verdict %D%/t-train %D%/t-train-modes

@@ -110,6 +110,89 @@ static void test_bootstrap(void)
     g_assert_cmpfloat(ci[1], ==, 2);
 }
 
+/* Of all 2^n ways to give the differences signs. */
+static void check_signs(const double *d, uint32_t n)
+{
+    double own = 0, more = 0, less = 0;
+    double ranks[16];
+    uint32_t m = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        double rank = 0.5;
+        for (uint32_t k = 0; k < n; k++)
+            rank += fabs(d[k]) > 0 ? (fabs(d[k]) < fabs(d[i])) + 0.5 * (fabs(d[k]) == fabs(d[i])) : 0;
+        if (fabs(d[i]) > 0) {
+            ranks[m++] = rank;
+            own += d[i] > 0 ? rank : 0;
+        }
+    }
+    for (uint32_t signs = 0; signs < 1u << m; signs++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < m; i++)
+            sum += signs >> i & 1 ? ranks[i] : 0;
+        more += sum >= own;
+        less += sum <= own;
+    }
+    const struct signed_rank test = stats_signed_rank(d, n);
+    near(test.more, more / (1u << m), 1e-12);
+    near(test.less, less / (1u << m), 1e-12);
+}
+
+/* Two-sided 5 % and 1 % of Wilcoxon and Wilcox's table of 1964: the largest sum that is significant. */
+static void test_signed_rank(void)
+{
+    static const struct {
+        uint32_t n, sum;
+        double p;
+    } table[] = {{6, 0, 0.025}, {8, 3, 0.025},  {12, 13, 0.025}, {16, 29, 0.025}, {25, 89, 0.025},
+                 {8, 0, 0.005}, {12, 7, 0.005}, {16, 19, 0.005}, {25, 68, 0.005}, {50, 373, 0.005}};
+    double d[STATS_PAIRS_MAX];
+    uint64_t state = 3;
+    for (uint32_t n = 1; n <= 12; n++)
+        for (unsigned i = 0; i < 20; i++) {
+            for (uint32_t k = 0; k < n; k++) /* whole numbers: zeros and equals among them */
+                d[k] = (double)(stats_random(&state) % (i % 2 ? 1000000 : 9)) - (i % 2 ? 400000 : 3);
+            check_signs(d, n);
+        }
+    for (unsigned i = 0; i < G_N_ELEMENTS(table); i++)
+        for (uint32_t over = 0; over < 2; over++) {
+            uint32_t left = table[i].sum + over; /* as a sum of ranks, the largest first */
+            for (uint32_t k = table[i].n; k > 0; k--) {
+                d[k - 1] = left >= k ? k : -(double)k;
+                left -= left >= k ? k : 0;
+            }
+            g_assert_true((stats_signed_rank(d, table[i].n).less <= table[i].p) == !over);
+        }
+}
+
+/* The interval is what the test does not reject: moved by its ends, the differences are just as unlikely as
+ * asked. */
+static void test_paired_shift(void)
+{
+    double d[40], moved[40], ci[2];
+    uint64_t state = 5;
+    for (uint32_t n = 5; n <= 40; n += 5) {
+        const double part = n < 8 ? 1.0 / 32 : 0.01;
+        for (uint32_t k = 0; k < n; k++)
+            d[k] = 3 + (double)(stats_random(&state) >> 40) / 1e6;
+        const double shift = stats_paired_shift(d, n, part, ci);
+        g_assert_true(ci[0] < shift && shift < ci[1]);
+        for (unsigned end = 0; end < 4; end++) { /* just within, just beyond, of both */
+            for (uint32_t k = 0; k < n; k++)
+                moved[k] = d[k] - ci[end / 2] + (end % 2 == end / 2 ? 1e-9 : -1e-9);
+            const struct signed_rank test = stats_signed_rank(moved, n);
+            g_assert_true(((end / 2 ? test.less : test.more) <= part) == (end % 2 == 0));
+        }
+    }
+    g_assert_cmpfloat(stats_paired_shift(d, 4, 0.01, ci), ==, stats_paired_shift(d, 4, 0.5, moved));
+    g_assert_true(isinf(ci[0]) && isinf(ci[1]));
+}
+
+static void test_normal(void)
+{
+    near(stats_normal_z(0.05), 1.959963984540054, 1e-9); /* NIST's table */
+    near(stats_normal_z(0.002), 3.090232306167814, 1e-9);
+}
+
 static void check_holm(struct row *r)
 {
     const uint32_t n = count(r);
@@ -192,6 +275,9 @@ int main(int argc, char **argv)
     tap_init(&argc, &argv);
     g_test_add_func("/stats/mann-whitney", test_mann_whitney);
     g_test_add_func("/stats/bootstrap", test_bootstrap);
+    g_test_add_func("/stats/signed-rank", test_signed_rank);
+    g_test_add_func("/stats/paired-shift", test_paired_shift);
+    g_test_add_func("/stats/normal", test_normal);
     g_test_add_func("/stats/holm", test_holm);
     g_test_add_func("/stats/trend", test_trend);
     g_test_add_func("/stats/mad", test_mad);

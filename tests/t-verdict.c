@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "profile/compare-out.h"
-#include "tests/noise.h"
 #include "tests/tap.h"
+#include "tests/trial.h"
 
-#define STEP_NS 1e8
+#define STEP_NS TRIAL_STEP_NS
 
 struct fixture {
     struct measurement *runs[2][16];
@@ -16,31 +16,13 @@ struct fixture {
     struct comparison c;
 };
 
-static struct measurement *measurement_new(const char *name)
-{
-    static const char *const must[] = {"ranks", "4", NULL};
-    struct measurement *m = g_new0(struct measurement, 1);
-    m->name = g_strdup(name);
-    m->fingerprint = (struct fingerprint){g_strdupv((char **)must), g_new0(char *, 1)};
-    return m;
-}
-
-static void set(struct measurement *m, unsigned metric, const double *x, uint32_t n, double scale)
-{
-    g_free(m->x[metric]);
-    m->n[metric] = n;
-    m->x[metric] = g_new(double, n);
-    for (uint32_t i = 0; i < n; i++)
-        m->x[metric][i] = x[i] * scale;
-}
-
 static void begin(struct fixture *f, uint32_t n_base, uint32_t n_new)
 {
     *f = (struct fixture){0};
     for (uint32_t i = 0; i < n_base; i++)
-        f->runs[0][i] = measurement_new("base.json");
+        f->runs[0][i] = trial_measurement("base.json");
     for (uint32_t i = 0; i < n_new; i++)
-        f->runs[1][i] = measurement_new("new.json");
+        f->runs[1][i] = trial_measurement("new.json");
     f->side[0] = (struct side){"BASE", f->runs[0], n_base};
     f->side[1] = (struct side){"NEW", f->runs[1], n_new};
     for (unsigned m = 0; m < METRICS; m++)
@@ -64,35 +46,10 @@ static void end(struct fixture *f)
 
 /* --- as a gate */
 
-struct rates {
-    unsigned repeats, of[VERDICTS];
-    double detects; /* mean */
-};
-
-/* Base, then new: what drifts or is correlated goes on from one to the other where the noise says so. */
 static struct rates try(const struct noise_of *noise, uint32_t runs, uint32_t steps, double rise,
                         unsigned repeats)
 {
-    struct rates rates = {.repeats = repeats};
-    uint64_t state = 42;
-    double x[64];
-    for (unsigned i = 0; i < repeats; i++) {
-        struct fixture f;
-        struct noise_of now = *noise;
-        begin(&f, runs, runs);
-        for (unsigned k = 0; k < 2; k++) {
-            if (now.kind == NOISE_CORRELATED)
-                now.level = now.sd * noise_normal(&state);
-            for (uint32_t r = 0; r < runs; r++) {
-                noise_fill(&now, x, steps, &state);
-                set(f.runs[k][r], METRIC_STEP, x, steps, STEP_NS * (k ? 1 + rise : 1));
-            }
-        }
-        rates.of[judge(&f)]++;
-        rates.detects += f.c.of[METRIC_STEP].detects / repeats;
-        end(&f);
-    }
-    return rates;
+    return trial_compare(&(struct trial){*noise, runs, steps, rise, 42}, repeats);
 }
 
 static unsigned repeats_of(void)
@@ -177,7 +134,7 @@ static void equal_sides(struct fixture *f)
 {
     begin(f, 1, 1);
     for (unsigned k = 0; k < 2; k++)
-        set(f->runs[k][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS);
+        trial_set(f->runs[k][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS);
 }
 
 static void because(struct fixture *f, int verdict, const char *why)
@@ -202,7 +159,7 @@ static void test_incomparable(void)
     g_assert_cmpuint(f.c.armed, ==, 0);
     end(&f);
     equal_sides(&f);
-    set(f.runs[1][0], METRIC_STEP, even, 5, STEP_NS);
+    trial_set(f.runs[1][0], METRIC_STEP, even, 5, STEP_NS);
     because(&f, VERDICT_INCOMPARABLE, "NEW has 5 samples, and 6 are needed");
     g_clear_pointer(&f.runs[1][0]->x[METRIC_STEP], g_free);
     f.runs[1][0]->n[METRIC_STEP] = 0;
@@ -215,22 +172,22 @@ static void test_thresholds(void)
 {
     struct fixture f;
     equal_sides(&f);
-    set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 1.10);
+    trial_set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 1.10);
     g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
-    set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 0.90);
+    trial_set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 0.90);
     g_assert_cmpint(judge(&f), ==, VERDICT_FASTER);
-    set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 1.03);
+    trial_set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 1.03);
     g_assert_cmpint(judge(&f), ==, VERDICT_SAME);
-    set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 1.045);
+    trial_set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 1.045);
     g_assert_cmpint(judge(&f), ==, VERDICT_AMBIGUOUS);
     f.relative[METRIC_STEP] = 0.01;
     g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
     end(&f);
     begin(&f, 1, 1);
-    set(f.runs[0][0], METRIC_STEP, even, G_N_ELEMENTS(even), 1e5);
-    set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), 1.15e5); /* 15 us */
+    trial_set(f.runs[0][0], METRIC_STEP, even, G_N_ELEMENTS(even), 1e5);
+    trial_set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), 1.15e5); /* 15 us */
     g_assert_cmpint(judge(&f), !=, VERDICT_SLOWER);
-    set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), 1.30e5);
+    trial_set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), 1.30e5);
     g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
     end(&f);
 }
@@ -241,18 +198,18 @@ static void test_parts(void)
 {
     struct fixture f;
     equal_sides(&f);
-    set(f.runs[0][0], METRIC_EXPOSED_COMM, even, G_N_ELEMENTS(even), 0.01 * STEP_NS);
-    set(f.runs[1][0], METRIC_EXPOSED_COMM, even, G_N_ELEMENTS(even), 0.02 * STEP_NS);
+    trial_set(f.runs[0][0], METRIC_EXPOSED_COMM, even, G_N_ELEMENTS(even), 0.01 * STEP_NS);
+    trial_set(f.runs[1][0], METRIC_EXPOSED_COMM, even, G_N_ELEMENTS(even), 0.02 * STEP_NS);
     g_assert_cmpint(judge(&f), ==, VERDICT_SAME);
-    set(f.runs[1][0], METRIC_EXPOSED_COMM, even, G_N_ELEMENTS(even), 0.06 * STEP_NS);
+    trial_set(f.runs[1][0], METRIC_EXPOSED_COMM, even, G_N_ELEMENTS(even), 0.06 * STEP_NS);
     g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
     g_assert_cmpint(f.c.of[METRIC_STEP].verdict, ==, VERDICT_SAME);
     g_assert_cmpfloat(f.c.of[METRIC_EXPOSED_COMM].adjusted, ==, 2 * f.c.of[METRIC_EXPOSED_COMM].p);
     f.runs[0][0]->shared = true;
     g_assert_cmpint(judge(&f), ==, VERDICT_SAME);
     g_assert_cmpint(f.c.of[METRIC_EXPOSED_COMM].verdict, ==, VERDICT_NONE);
-    set(f.runs[0][0], METRIC_OVERLAP, even, G_N_ELEMENTS(even), 90);
-    set(f.runs[1][0], METRIC_OVERLAP, even, G_N_ELEMENTS(even), 10);
+    trial_set(f.runs[0][0], METRIC_OVERLAP, even, G_N_ELEMENTS(even), 90);
+    trial_set(f.runs[1][0], METRIC_OVERLAP, even, G_N_ELEMENTS(even), 10);
     g_assert_cmpint(judge(&f), ==, VERDICT_SAME);
     g_assert_cmpuint(f.c.armed, ==, 1);
     end(&f);
@@ -263,22 +220,22 @@ static void test_exact(void)
     static const double mib[] = {100};
     struct fixture f;
     equal_sides(&f);
-    set(f.runs[0][0], METRIC_MEMORY, mib, 1, 1048576);
-    set(f.runs[1][0], METRIC_MEMORY, mib, 1, 1048576 * 1.01);
+    trial_set(f.runs[0][0], METRIC_MEMORY, mib, 1, 1048576);
+    trial_set(f.runs[1][0], METRIC_MEMORY, mib, 1, 1048576 * 1.01);
     g_assert_cmpint(judge(&f), ==, VERDICT_SAME);
-    set(f.runs[1][0], METRIC_MEMORY, mib, 1, 1048576 * 1.03);
+    trial_set(f.runs[1][0], METRIC_MEMORY, mib, 1, 1048576 * 1.03);
     g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
-    set(f.runs[1][0], METRIC_MEMORY, mib, 1, 1048576 * 0.5);
+    trial_set(f.runs[1][0], METRIC_MEMORY, mib, 1, 1048576 * 0.5);
     g_assert_cmpint(judge(&f), ==, VERDICT_FASTER);
     end(&f);
     begin(&f, 2, 2); /* of simulations a step is enough; their runs should agree */
     for (unsigned k = 0; k < 2; k++)
         for (unsigned i = 0; i < 2; i++) {
             f.runs[k][i]->simulated = true;
-            set(f.runs[k][i], METRIC_STEP, even, 1, STEP_NS * (k && i ? 1.2 : 1));
+            trial_set(f.runs[k][i], METRIC_STEP, even, 1, STEP_NS * (k && i ? 1.2 : 1));
         }
     g_assert_cmpint(judge(&f), ==, VERDICT_AMBIGUOUS);
-    set(f.runs[1][0], METRIC_STEP, even, 1, STEP_NS * 1.2);
+    trial_set(f.runs[1][0], METRIC_STEP, even, 1, STEP_NS * 1.2);
     g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
     end(&f);
 }
@@ -289,12 +246,12 @@ static void test_step_lost(void)
     static const double wild[] = {1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}, mib[] = {100};
     struct fixture f;
     equal_sides(&f);
-    set(f.runs[1][0], METRIC_STEP, wild, G_N_ELEMENTS(wild), STEP_NS);
-    set(f.runs[0][0], METRIC_IDLE, even, G_N_ELEMENTS(even), 0.1 * STEP_NS);
-    set(f.runs[1][0], METRIC_IDLE, even, G_N_ELEMENTS(even), 0.5 * STEP_NS);
+    trial_set(f.runs[1][0], METRIC_STEP, wild, G_N_ELEMENTS(wild), STEP_NS);
+    trial_set(f.runs[0][0], METRIC_IDLE, even, G_N_ELEMENTS(even), 0.1 * STEP_NS);
+    trial_set(f.runs[1][0], METRIC_IDLE, even, G_N_ELEMENTS(even), 0.5 * STEP_NS);
     because(&f, VERDICT_INCOMPARABLE, "NEW is too noisy");
-    set(f.runs[0][0], METRIC_MEMORY, mib, 1, 1048576);
-    set(f.runs[1][0], METRIC_MEMORY, mib, 1, 2 * 1048576);
+    trial_set(f.runs[0][0], METRIC_MEMORY, mib, 1, 1048576);
+    trial_set(f.runs[1][0], METRIC_MEMORY, mib, 1, 2 * 1048576);
     g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
     g_assert_cmpuint(f.c.armed, ==, 1);
     end(&f);
@@ -308,16 +265,16 @@ static void test_moves(void)
     equal_sides(&f);
     for (unsigned i = 0; i < G_N_ELEMENTS(even); i++)
         x[i] = even[i] + 0.012 * i;
-    set(f.runs[1][0], METRIC_STEP, x, G_N_ELEMENTS(even), STEP_NS);
+    trial_set(f.runs[1][0], METRIC_STEP, x, G_N_ELEMENTS(even), STEP_NS);
     because(&f, VERDICT_INCOMPARABLE, "NEW drifts: it moves by 12.");
     end(&f);
     begin(&f, 2, 2);
     for (unsigned k = 0; k < 2; k++)
         for (unsigned i = 0; i < 2; i++)
-            set(f.runs[k][i], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * (1 + 0.118 * k + 0.08 * i));
+            trial_set(f.runs[k][i], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * (1 + 0.118 * k + 0.08 * i));
     g_assert_cmpint(judge(&f), !=, VERDICT_SLOWER);
     for (unsigned i = 0; i < 2; i++)
-        set(f.runs[i][1], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * (1.005 + 0.118 * i));
+        trial_set(f.runs[i][1], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * (1.005 + 0.118 * i));
     g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
     end(&f);
 }
@@ -330,7 +287,7 @@ static void test_units(void)
         begin(&f, runs, runs);
         for (unsigned k = 0; k < 2; k++)
             for (uint32_t i = 0; i < runs; i++)
-                set(f.runs[k][i], METRIC_STEP, even, 3 + i, STEP_NS);
+                trial_set(f.runs[k][i], METRIC_STEP, even, 3 + i, STEP_NS);
         judge(&f);
         g_assert_true(f.c.by_run == (runs == 6));
         g_assert_cmpuint(f.c.of[METRIC_STEP].n[0], ==, runs == 6 ? 6 : 3 + 4 + 5 + 6 + 7);
@@ -367,18 +324,18 @@ static void test_outputs(void)
 {
     struct fixture f;
     equal_sides(&f);
-    set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 1.2);
+    trial_set(f.runs[1][0], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * 1.2);
     for (unsigned k = 0; k < 2; k++) {
         g_free(f.runs[k][0]->name);
         f.runs[k][0]->name = g_strdup(HOSTILE);
-        set(f.runs[k][0], METRIC_IDLE, even, 3, STEP_NS);
+        trial_set(f.runs[k][0], METRIC_IDLE, even, 3, STEP_NS);
     }
     g_strfreev(f.runs[1][0]->fingerprint.may);
     f.runs[1][0]->fingerprint.may = g_strsplit(HOSTILE "\t" HOSTILE, "\t", -1);
     for (unsigned strict = 0; strict < 2; strict++) {
         g_autoptr(GString) xml = g_string_new(NULL), md = g_string_new(NULL), json = g_string_new(NULL),
                            notes = g_string_new(NULL), text = g_string_new(NULL);
-        const struct compared_sides sides = {f.side[0], f.side[1], strict};
+        const struct compared_sides sides = {f.side[0], f.side[1], strict, "compare"};
         g_assert_cmpint(judge(&f), ==, VERDICT_SLOWER);
         comparison_junit(&f.c, &sides, xml);
         comparison_markdown(&f.c, &sides, MARKDOWN_ROOM, md);
@@ -413,7 +370,7 @@ static void test_outputs_of_nothing(void)
     equal_sides(&f);
     f.runs[1][0]->why_not = g_strdup(HOSTILE);
     judge(&f);
-    const struct compared_sides sides = {f.side[0], f.side[1], false};
+    const struct compared_sides sides = {f.side[0], f.side[1], false, "compare"};
     comparison_junit(&f.c, &sides, xml);
     comparison_markdown(&f.c, &sides, MARKDOWN_ROOM, md);
     well_formed(xml->str);
@@ -430,7 +387,7 @@ static void test_room(void)
     g_free(f.runs[1][0]->name);
     f.runs[1][0]->name = g_strnfill(3000000, '|');
     judge(&f);
-    const struct compared_sides sides = {f.side[0], f.side[1], false};
+    const struct compared_sides sides = {f.side[0], f.side[1], false, "compare"};
     for (gsize room = 0; room < 200; room += 13) {
         g_autoptr(GString) md = g_string_new("before");
         comparison_markdown(&f.c, &sides, room, md);
