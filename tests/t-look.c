@@ -316,6 +316,31 @@ static void test_small_canvas(void)
     subject_release(&s);
 }
 
+/* Of three steps the last takes time, or none: what is said counts them as --step does. */
+static void test_empty_step(void)
+{
+    for (uint32_t busy = 2; busy < 4; busy++) {
+        const struct figure_options o = {.width = 1280, .height = 720, .step = 2};
+        struct subject s = {0};
+        g_autoptr(GError) error = NULL;
+        small_init(&s.trace, 1, 1);
+        s.trace.n_steps = 3;
+        for (uint32_t step = 0; step < 3; step++) {
+            const struct trace_op op =
+                small_op(OP_FWD, small_lane(0, LANE_COMPUTE, 0), step, 5, step == busy ? 6 : 5);
+            trace_add_op(&s.trace, &op);
+        }
+        trace_finish(&s.trace);
+        g_assert_true(analyze(&s.trace, &s.analysis, NULL));
+        s.run = (struct figure_input){.trace = &s.trace, .analysis = &s.analysis, .file = "bare.json"};
+        g_assert_null(draw(&figure_timeline, &s.run, &o, &error));
+        g_assert_nonnull(strstr(error->message, "bare.json"));
+        g_assert_nonnull(strstr(error->message, busy == 2 ? "in step 2 of the 3" : "which has 3 steps"));
+        g_assert_true(!strstr(error->message, "--step 3") == (busy > 2));
+        ddp_release(&s);
+    }
+}
+
 /* Ops that take no time beside one that does. */
 static void test_zero_length(void)
 {
@@ -458,6 +483,69 @@ static void test_notes(void)
         g_clear_error(&error);
     }
     ddp_release(&s);
+}
+
+/* What the English figure calls wide spans is found in the Korean one, where it may be called otherwise. */
+static unsigned check_english_names(const struct figure *f, const struct figure_input *in)
+{
+    const struct figure_options english = {.width = 1280, .height = 2000};
+    struct draw *d = draw(f, in, &english, NULL);
+    unsigned found = 0;
+    for (unsigned i = 0; d && i < d->items->len && found < 20; i++) {
+        const struct item *m = item_at(d, i);
+        if (m->kind != ITEM_SPAN || m->x1 - m->x0 < 60)
+            continue;
+        g_auto(GStrv) parts = g_strsplit(m->name, " · ", 2);
+        g_autofree char *note = g_strdup_printf("x@%s", parts[0]);
+        g_autoptr(GError) error = NULL;
+        const struct figure_options korean = {
+            .width = 1280, .height = 2000, .lang = language_find("ko", NULL), .notes = note};
+        struct draw *noted = draw(f, in, &korean, &error);
+        if (!noted && !strstr(error->message, "no room"))
+            g_error("%s: %s", f->name, error->message);
+        found++;
+        if (noted)
+            draw_list.cancel(noted);
+    }
+    if (d)
+        draw_list.cancel(d);
+    return found;
+}
+
+static void test_note_languages(void)
+{
+    static const char *const both[] = {"x@bucket 0", "x@버킷 0"}, *const places[] = {"x@F0 rank 2", "x@F0 랭크 2"};
+    struct subject s[2];
+    unsigned found[16] = {0}, missing = 1;
+    for (unsigned i = 0; i < 100 && missing; i++) {
+        subject_make(&s[0], i % 2);
+        missing = 0;
+        for (unsigned k = 0; figures[k]; k++) {
+            const bool alike = figures[k] == &figure_grid || figures[k] == &figure_sweep; /* F0 and 8 everywhere */
+            if (suits(&s[0], figures[k]))
+                found[k] += check_english_names(figures[k], input_of(&s[0], figures[k]));
+            missing += !alike && found[k] < 5;
+        }
+        subject_release(&s[0]);
+    }
+    g_assert_cmpuint(missing, ==, 0);
+    struct scene_spec spec = scene_bert();
+    ddp_input(&s[0], &spec);
+    memset(&s[1], 0, sizeof s[1]);
+    pipe_simulate(&(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=0", 4, 1, 8, 1, 0}, &s[1].trace);
+    g_assert_true(analyze(&s[1].trace, &s[1].analysis, NULL));
+    s[1].run = (struct figure_input){.trace = &s[1].trace, .analysis = &s[1].analysis};
+    for (unsigned i = 0; i < 2; i++) {
+        struct figure_options o = {.width = 1280, .height = 720, .lang = language_find("ko", NULL), .notes = both[i]};
+        struct draw *buckets = draw(&figure_buckets, &s[0].run, &o, NULL);
+        o.notes = places[i];
+        struct draw *grid = draw(&figure_grid, &s[1].run, &o, NULL);
+        g_assert_true(buckets && grid);
+        draw_list.cancel(buckets);
+        draw_list.cancel(grid);
+    }
+    ddp_release(&s[0]);
+    ddp_release(&s[1]);
 }
 
 /* --- critical path */
@@ -766,7 +854,9 @@ int main(int argc, char **argv)
     g_test_add_func("/look/zero-length", test_zero_length);
     g_test_add_func("/look/zoom", test_zoom);
     g_test_add_func("/look/clip", test_clip);
+    g_test_add_func("/look/empty-step", test_empty_step);
     g_test_add_func("/look/notes", test_notes);
+    g_test_add_func("/look/note-languages", test_note_languages);
     g_test_add_func("/look/critical", test_critical);
     g_test_add_func("/look/critical-length", test_critical_length);
     g_test_add_func("/look/overlap", test_overlap);

@@ -65,7 +65,7 @@ static void paint_sender(const struct scene *s, const struct hop_move *m)
         g_autofree char *tag = g_strdup_printf("hop %s", count(m->hop + 1));
         g_autofree char *about = g_strdup_printf("%s · %s", texts[0], format_bytes(m->bytes, bytes));
         pen_span(&s->frame.pen, x - s->ladder.width / 2, ladder_row(&s->ladder, m->hop), s->ladder.width, s->ladder.box, tag,
-                 rank, about);
+                 NULL, rank, about);
     }
     for (unsigned i = 0; i < 3; i++)
         g_free(texts[i]);

@@ -77,7 +77,7 @@ static void paint_all_reduce(const struct scene *s)
     const char *text = word(p->lang, "op.all-reduce");
     if (pen_width(p, &font, text) <= x1 - x0 - FRAME_AIR)
         pen_label(p, (x0 + x1) / 2, y + height / 2, height, &font, shade, false, text);
-    pen_span(p, x0, y, x1 - x0, height, "all-reduce", OP_NONE, "");
+    pen_span(p, x0, y, x1 - x0, height, text, word(language_standard(), "op.all-reduce"), OP_NONE, "");
 }
 
 /* From the updated model back to the one of the next step. */

@@ -172,7 +172,7 @@ static void add_span(const struct grid *g, const struct box *b)
                                                             : g_strdup("");
     g_autofree char *about =
         g_strconcat(stage, *stage ? " · " : "", format_duration(a->end_ns - a->start_ns, time), NULL);
-    pen_span(&g->frame.pen, b->x, b->y, b->w, b->h, tag, a->rank, about);
+    pen_span(&g->frame.pen, b->x, b->y, b->w, b->h, tag, NULL, a->rank, about);
 }
 
 static void belong(const struct grid *g, const struct box *b)

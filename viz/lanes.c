@@ -420,28 +420,40 @@ static void paint_comm(const struct pen *p, const struct axis *a, const struct t
     paint_intervals(p, a, t, row->comm, &row->critical_comm, y, CRITICAL, pen_shade(p, ROLE_INK), false);
 }
 
+/* The longest name; g_free. */
+static char *whole_name(const struct pen *p, const struct tables *t, const struct cell *c, bool comm)
+{
+    char *names[NAMES];
+
+    if (comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets)
+        return say(p->lang, "timeline.bucket-name", "n", count(c->first + p->look->count_from), NULL);
+    (comm ? name_comm : name_compute)(p, t, c, names);
+    char *whole = g_steal_pointer(&names[0]);
+    free_names(names);
+    return whole;
+}
+
 /* What each cell says when it is pointed at: its longest name and how long it takes. */
 static void add_spans(const struct pen *p, const struct axis *a, const struct tables *t,
                       const struct row *row, const GArray *cells, bool comm, const struct lane_style *s,
                       double y)
 {
+    const struct pen english = pen_english(p);
+
     for (unsigned i = 0; s->spans && i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
         const struct extent e = extent_of(a, c->start_ns, c->end_ns);
-        char *names[NAMES], time[32], bytes[32];
+        char time[32], bytes[32];
         if (e.w < MIN_SPAN || !cell_is_itself(c))
             continue;
         belong(p, t, c);
-        (comm ? name_comm : name_compute)(p, t, c, names);
+        g_autofree char *name = whole_name(p, t, c, comm), *english_name = p->notes ? whole_name(&english, t, c, comm) : NULL;
         g_autofree char *about = g_strdup(format_duration(c->end_ns - c->start_ns, time));
         if (comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets) {
-            g_free(names[0]);
-            names[0] = say(p->lang, "timeline.bucket-name", "n", count(c->first + p->look->count_from), NULL);
             g_free(about);
             about = g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), time);
         }
-        pen_span(p, e.x, y, e.w, s->lane, names[0], row->rank, about);
-        free_names(names);
+        pen_span(p, e.x, y, e.w, s->lane, name, english_name, row->rank, about);
     }
 }
 

@@ -81,7 +81,7 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
     frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &strong, ALIGN_LEFT,
                p->why_not ? ROLE_MUTED : ROLE_INK, beside);
     if (!p->why_not)
-        pen_span(&f->pen, s->scale.at0, y, end - s->scale.at0, s->place.bar, r->name, OP_NONE, r->beside);
+        pen_span(&f->pen, s->scale.at0, y, end - s->scale.at0, s->place.bar, r->name, NULL, OP_NONE, r->beside);
 }
 
 static void paint(const struct scene *s)

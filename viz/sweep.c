@@ -268,7 +268,7 @@ static void paint_curve(const struct scene *s, uint32_t k)
         const struct series_point *at = point_of(s, k, i);
         char time[32];
         g_autofree char *place = series_place(s->series, (uint32_t)(at - s->series->points));
-        pen_span(p, x_of(s, k, i) - POINT, y_of(s, at->step_ns) - POINT, 2 * POINT, 2 * POINT, place, OP_NONE,
+        pen_span(p, x_of(s, k, i) - POINT, y_of(s, at->step_ns) - POINT, 2 * POINT, 2 * POINT, place, NULL, OP_NONE,
                  format_duration(at->step_ns, time));
     }
 }
