@@ -76,4 +76,18 @@ kill -INT $!
 wait $!
 [ $? = 130 ] && grep -q '^| end of epoch' "$dir/out" && grep -q '^best epoch' "$dir/out" && [ -s cut.json ]
 result $? "an interrupt leaves what the epochs came to"
+
+# Batches of 4 to train, then as many of 4000 to validate: a quarter of a minute.
+# shellcheck disable=SC2086
+"$PARPROF" $small --mode single --batch 4 --epochs 2 --epoch-batches 500 --log-every 500 --eval-batch 4000 --report cut.json >"$dir/out" 2>"$dir/err" &
+for try in $(seq 300); do
+    grep -q '^| epoch   1 |   500/  500 batches' "$dir/out" && break
+    sleep 0.1
+done
+kill -INT $!
+wait $!
+[ $? = 130 ] && [ "$try" != 300 ] && ! grep -q 'end of epoch' "$dir/out" &&
+    grep -q '^epoch 1 was trained, and interrupted while it was validated: loss [0-9.]* (perplexity ' "$dir/out" &&
+    [ "$(numbers cut.json batches)" = 500 ] && [ -n "$(numbers cut.json ms_batch)" ] && [ -z "$(numbers cut.json valid_loss)" ] && ! grep -q best_epoch cut.json
+result $? "an interrupt of the validation leaves what was trained, soon"
 done_testing
