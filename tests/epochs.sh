@@ -74,6 +74,15 @@ awk -v l="$(numbers r.json loss | tail -1)" -v v="$(numbers r.json valid_loss | 
     'BEGIN { exit !(l < 1 && v < 1 && t > 3) }'
 result $? "each part is what it is for"
 
+# Nothing is learned: the second epoch's batches are those that an epoch of twice as many goes on with.
+losses() { grep -o '^ "loss": \[[^]]*\]' "$1" | tr -d ' "loss:[]'; }
+# shellcheck disable=SC2086
+run $small --mode single --batch 8 --epochs 1 --epoch-batches 6 --steps 6 --lr 0 -q --report one.json
+# shellcheck disable=SC2086
+run $small --mode single --batch 8 --epochs 2 --epoch-batches 3 --steps 3 --lr 0 -q --report two.json
+[ -n "$(losses two.json)" ] && [ "$(losses one.json | cut -d, -f4-)" = "$(losses two.json)" ]
+result $? "epochs go on in the data"
+
 # Nothing is learned: what dropout does shows in training, and nowhere else.
 for dropout in 0 0.6; do
     sed "s/^dropout = .*/dropout = $dropout/" "$srcdir/plan/models/transformer-lm.ini" >"lm$dropout.ini"
