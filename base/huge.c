@@ -14,7 +14,7 @@ void *huge_alloc(size_t n, size_t bytes_each)
 {
     size_t bytes;
     if (__builtin_mul_overflow(MAX(n, 1), bytes_each, &bytes) || bytes > SIZE_MAX - PAGE)
-        g_error("an array of %zu elements of %zu bytes does not fit into memory", n, bytes_each);
+        g_error("cannot allocate %zu times %zu bytes", n, bytes_each);
     if (bytes < LARGE)
         return g_malloc(bytes);
     bytes = (bytes + PAGE - 1) / PAGE * PAGE;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bom.h"
 #include "base/data.h"
 #include "base/decimal.h"
 
@@ -140,6 +141,7 @@ static bool scan(struct ini *ini, const char *text, GError **error)
 static struct ini *parse(const char *text, const char *file, bool utf8, GError **error)
 {
     struct ini *ini = g_new0(struct ini, 1);
+    text += bom_bytes(text, strlen(text));
     ini->utf8 = utf8;
     ini->file = g_strdup(file);
     ini->text = g_strdup(text);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bom.h"
 #include "base/decimal.h"
 #include "base/json-text.h"
 
@@ -38,10 +39,9 @@ struct json *json_open(const char *text, size_t n, const char *name)
     j->name = name;
     j->text = j->at = text;
     j->end = text + n;
+    j->at += bom_bytes(text, n);
     j->decoded = g_string_sized_new(64);
     j->place = PLACE_VALUE;
-    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        j->at += 3;
     j->token = j->at;
     return j;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/frames.h"
 #include "cli/output.h"
+#include "viz/layout.h"
 
 #define STANDARD_DPI 192
 #define PX_PER_MM    (96 / 25.4)
@@ -47,21 +48,14 @@ static bool parse_size(const char *text, bool cells, struct figure_options *look
     return !*end || (unit > 1 && !cells);
 }
 
-/* "12.5ms"; a number alone is in ms. */
+/* "12.5ms" */
 static bool parse_time(const char *text, int64_t *ns)
 {
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"", 1e6}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"µs", 1e3}, {"ns", 1}};
-    char *end;
-    const double value = g_ascii_strtod(text, &end);
-    for (unsigned i = 0; end != text && i < G_N_ELEMENTS(units); i++)
-        if (!strcmp(end, units[i].name) && value >= 0 && value * units[i].ns < 1e18) {
-            *ns = llround(value * units[i].ns);
-            return true;
-        }
-    return false;
+    double value;
+    if (!parse_duration(text, &value) || value < 0 || value >= 1e18)
+        return false;
+    *ns = llround(value);
+    return true;
 }
 
 /* Fills the canvas; returns what is wrong, or NULL. */
@@ -165,10 +159,10 @@ static const char *check_contents(struct drawing *d, const struct options *o)
     if (numbering < 0)
         return "--bucket-order takes launch or layer";
     if (o->given[OPTION_FROM] && !parse_time(option_text(o, OPTION_FROM, NULL), &look->from_ns))
-        return "--from takes a time, as 12.5ms or 800us";
+        return "--from takes a time with its unit, s, ms, us or ns: 12.5ms, 800us";
     if (o->given[OPTION_TO] &&
         (!parse_time(option_text(o, OPTION_TO, NULL), &look->to_ns) || look->to_ns == 0))
-        return "--to takes a time, as 12.5ms or 800us";
+        return "--to takes a time above 0 with its unit, s, ms, us or ns: 12.5ms, 800us";
     look->ranks_up = order;
     look->color_by = (uint8_t)color;
     look->late = align;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/exhaust.h"
 #include "cli/input.h"
 #include "config.h"
 #include "exec/cuda.h"
@@ -33,8 +34,10 @@ static bool dispatch(int argc, char **argv, int *status, GError **error)
     else if (ok && (o.help || argc == 1)) {
         g_autofree char *help = help_text(argc > 1 && argv[1][0] != '-' ? o.command : NULL);
         fputs(help, stdout);
-    } else if (ok)
+    } else if (ok) {
+        exhaust_expect(&o);
         ok = input_spared(&o, error) && command_find(o.command)->run(&o, status, error);
+    }
     options_release(&o);
     return ok;
 }

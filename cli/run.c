@@ -110,7 +110,7 @@ static bool conclude(const struct job *job, const struct options *o, struct file
     if (main->predicted.there)
         report.predicted_analysis = &main->predicted.analysis;
     report.costs = r->measured;
-    report.training = r->training.n ? &r->training : NULL;
+    report.training = r->training.trained ? &r->training : NULL;
     bool ok = files_write(f, &report, error);
     if (o->given[OPTION_HISTORY])
         ok &= keep(&report, option_text(o, OPTION_HISTORY, NULL), ok ? error : NULL);

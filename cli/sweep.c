@@ -36,6 +36,7 @@ static void take_numbers(struct series_point *point, const struct outcome *outco
 {
     const struct analysis *a = &outcome->analysis;
     const struct partition *p = &a->partition[(gsize)a->median_step * a->n_ranks + a->slowest_rank];
+    g_clear_pointer(&point->why_not, g_free);
     point->measured = !outcome->trace.simulated;
     point->step_ns = a->median_ns;
     point->compute_ns = p->compute_ns;
@@ -103,8 +104,6 @@ static bool run_point(struct sweep_job *s, struct job *job, const struct options
     if (main) {
         name_gpus(s, &main->outcome.trace);
         take_numbers(point, &main->outcome, main->predicted.there ? &main->predicted : NULL);
-    } else if (ok) {
-        point->why_not = g_strdup("interrupted");
     }
     attempts_release(&attempts);
     return ok;
@@ -126,8 +125,10 @@ static void try_point(struct sweep_job *s, uint32_t i, bool real_too)
         ok = simulate_point(&job, point, &error);
     else if (ok && real_too)
         ok = run_point(s, &job, &o, point, &error);
-    if (!ok)
+    if (!ok) {
+        g_free(point->why_not);
         point->why_not = g_strdup(error->message);
+    }
     g_clear_error(&error);
     job_release(&job);
     options_release(&o);
@@ -169,13 +170,9 @@ static void run_all(struct sweep_job *s)
             try_point(s, i, true);
             show_progress(s);
         }
-    for (uint32_t i = 0; i < s->points.n; i++) {
-        struct series_point *p = &s->series.points[i];
-        if (!p->step_ns && !p->why_not)
-            p->why_not = g_strdup("interrupted");
-    }
 }
 
+/* A point is one that an interrupt came before, until it has been tried. */
 static void begin_series(struct sweep_job *s)
 {
     struct series *series = &s->series;
@@ -186,7 +183,8 @@ static void begin_series(struct sweep_job *s)
     series->n_points = s->points.n;
     series->points = g_new0(struct series_point, series->n_points);
     for (uint32_t i = 0; i < series->n_points; i++)
-        series->points[i] = (struct series_point){.values = points_values(&s->points, i), .predicted_ns = -1};
+        series->points[i] = (struct series_point){
+            .values = points_values(&s->points, i), .why_not = g_strdup("interrupted"), .predicted_ns = -1};
 }
 
 /* One that explains the failure of all. */

@@ -244,15 +244,20 @@ static bool train_epoch(struct school *s, struct outcome *out, GError **error)
     return ok;
 }
 
+static void end_training(struct school *s)
+{
+    struct training *t = s->training;
+    t->epochs[t->trained++] = (struct epoch){.batches = s->done,
+                                             .lr = s->lr,
+                                             .loss = s->sum / s->done,
+                                             .ms_batch = (double)(s->last_ns - s->first_ns) / 1e6 / s->done};
+}
+
 static void end_epoch(struct school *s, double valid_loss, double seconds)
 {
     struct training *t = s->training;
-    t->epochs[t->n] = (struct epoch){.batches = s->done,
-                                     .lr = s->lr,
-                                     .loss = s->sum / s->done,
-                                     .ms_batch = (double)(s->last_ns - s->first_ns) / 1e6 / s->done,
-                                     .valid_loss = valid_loss,
-                                     .seconds = seconds};
+    t->epochs[t->n].valid_loss = valid_loss;
+    t->epochs[t->n].seconds = seconds;
     if (t->n == 0 || valid_loss < t->epochs[t->best].valid_loss ||
         (isnan(t->epochs[t->best].valid_loss) && !isnan(valid_loss))) {
         t->best = t->n;
@@ -271,6 +276,9 @@ static bool one_epoch(struct school *s, struct outcome *out, GError **error)
     double valid_loss;
     if (!train_epoch(s, out, error))
         return false;
+    if (s->done < s->batches)
+        return true;
+    end_training(s);
     if (execute_cancelled())
         return true;
     if (!evaluate(s, DATA_VALID, s->state, &valid_loss, &s->training->valid_samples, error)) {

@@ -4,7 +4,8 @@
 
 #include <glib.h>
 
-#define REPLACEMENT 0xfffd
+#define REPLACEMENT     0xfffd
+#define BYTE_ORDER_MARK 0xfeff /* before the first word of some files */
 
 static const char line_break[] = "<br />";
 
@@ -54,7 +55,7 @@ static void put(struct words *w, gunichar c)
 
 static void add(struct words *w, gunichar c)
 {
-    if (c == '"')
+    if (c == '"' || c == BYTE_ORDER_MARK)
         return;
     c = c < 0x80 ? (gunichar)g_ascii_tolower((char)c) : g_unichar_tolower(c);
     if (c == (gunichar)line_break[w->tag]) {

@@ -417,6 +417,12 @@ static bool check(const struct shape *shape, GError **error)
                     shape->batch ? "too large" : "too small", shape->model->name);
         return false;
     }
+    if (shape->accumulate > 1) {
+        g_set_error(error, PLAN_ERROR, PLAN_ERROR_INPUT,
+                    "--accumulate %u: DataParallel takes a step's samples in one pass, give 1",
+                    shape->accumulate);
+        return false;
+    }
     const uint64_t ops =
         (uint64_t)shape->ranks * (2 * shape->model->n_layers + 8 + 8 * (uint64_t)shape->model->n_params);
     if (ops <= OPS_MAX)

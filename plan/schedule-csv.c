@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/bom.h"
 #include "plan/schedule.h"
 
 struct reader {
@@ -218,7 +219,7 @@ static bool prove(const struct reader *r, const struct actions *a, GError **erro
 
 bool actions_read_csv(const char *text, size_t n, const char *name, struct actions *a, GError **error)
 {
-    struct reader r = {.at = text, .end = text + n, .name = name};
+    struct reader r = {.at = text + bom_bytes(text, n), .end = text + n, .name = name};
     r.list = g_array_new(FALSE, FALSE, sizeof(struct action));
     r.first = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     bool ok = read_rows(&r, error);

@@ -101,8 +101,8 @@ static void print_best(const struct series *s, GString *out)
     uint32_t close = 0;
     for (uint32_t i = 0; i < s->n_points; i++)
         close += i != s->best && !s->points[i].why_not && s->points[i].step_ns - best_ns <= best_ns / 100;
-    g_string_append(out, "* the shortest step");
-    if (close)
+    g_string_append(out, best_ns ? "* the shortest step" : "* no time at all: every cost is zero");
+    if (close && best_ns)
         g_string_append_printf(out, "; %u other%s within 1 %% of it", close, close == 1 ? " is" : "s are");
     g_string_append_c(out, '\n');
 }

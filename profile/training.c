@@ -18,10 +18,8 @@ static void print_one(const char *what, double loss, bool tokens, GString *out)
         g_string_append_printf(out, " (perplexity %s)", perplexity);
 }
 
-void training_print(const struct training *t, bool tokens, GString *out)
+static void print_best(const struct training *t, bool tokens, GString *out)
 {
-    if (!t->n)
-        return;
     g_string_append_printf(out, "best epoch %" PRIu32 " of %" PRIu32, t->best + 1, t->n);
     if (t->n < t->asked)
         g_string_append_printf(out, " (of %" PRIu32 " asked for; not tested)", t->asked);
@@ -34,6 +32,17 @@ void training_print(const struct training *t, bool tokens, GString *out)
     g_string_append_c(out, '\n');
 }
 
+void training_print(const struct training *t, bool tokens, GString *out)
+{
+    if (t->n)
+        print_best(t, tokens, out);
+    if (t->trained == t->n)
+        return;
+    g_string_append_printf(out, "epoch %" PRIu32 " was trained, and interrupted while it was validated:", t->trained);
+    print_one("", t->epochs[t->n].loss, tokens, out);
+    g_string_append_c(out, '\n');
+}
+
 static void number(GString *out, const char *before, const char *key, double x)
 {
     g_string_append_printf(out, "%s\"%s\": ", before, key);
@@ -43,19 +52,23 @@ static void number(GString *out, const char *before, const char *key, double x)
 void training_json(const struct training *t, GString *out)
 {
     g_string_append(out, "{\"epochs\": [");
-    for (uint32_t i = 0; i < t->n; i++) {
+    for (uint32_t i = 0; i < t->trained; i++) {
         const struct epoch *e = &t->epochs[i];
         g_string_append_printf(out, "%s\n  {\"epoch\": %" PRIu32 ", \"batches\": %" PRIu32, i ? "," : "",
                                i + 1, e->batches);
         number(out, ", ", "lr", e->lr);
         number(out, ", ", "ms_batch", e->ms_batch);
         number(out, ", ", "loss", e->loss);
-        number(out, ", ", "valid_loss", e->valid_loss);
-        number(out, ", ", "seconds", e->seconds);
+        if (i < t->n) {
+            number(out, ", ", "valid_loss", e->valid_loss);
+            number(out, ", ", "seconds", e->seconds);
+        }
         g_string_append_c(out, '}');
     }
-    g_string_append_printf(out, "],\n  \"best_epoch\": %" PRIu32 ", \"valid_samples\": %" PRIu32, t->best + 1,
-                           t->valid_samples);
+    g_string_append_c(out, ']');
+    if (t->n)
+        g_string_append_printf(out, ",\n  \"best_epoch\": %" PRIu32 ", \"valid_samples\": %" PRIu32, t->best + 1,
+                               t->valid_samples);
     if (t->test_samples) {
         number(out, ", ", "test_loss", t->test_loss);
         g_string_append_printf(out, ", \"test_samples\": %" PRIu32, t->test_samples);

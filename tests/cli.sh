@@ -172,6 +172,18 @@ echo old >small.svg
 result $? "a full disk leaves the old file and no half one"
 rm -f small.svg
 
+if (ulimit -v 300000 && "$PARPROF" --backend sim --model mini --figure none -q) 2>"$dir/err" >"$dir/out"; then
+    (ulimit -v 300000; "$PARPROF" --backend sim --model mini --ranks 4 --batch 40000 --accumulate 10000 --figure none >"$dir/out" 2>"$dir/err")
+    [ $? = 2 ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q '^parprof: out of memory, .* MiB .* --ranks 4 or --accumulate 10000' "$dir/err" &&
+        "$PARPROF" plan --model mini --mode pipeline --ranks 8 --layers 8 --chunks 2000 --batch 2000 --format json -o large.json &&
+        ! (ulimit -v 100000; "$PARPROF" run large.json --backend sim --figure none >"$dir/out" 2>"$dir/err") && grep -q '^parprof: .*large.json' "$dir/err" &&
+        [ "$(wc -l <"$dir/err")" = 1 ]
+    result $? "where memory runs out, that is said, and what is too large"
+    rm -f large.json
+else
+    skip "where memory runs out, that is said, and what is too large" "address space cannot be limited here"
+fi
+
 ln -s target.svg link.svg
 run --backend sim -q -o link.svg
 [ "$status" = 0 ] && [ -h link.svg ] && [ -s target.svg ]

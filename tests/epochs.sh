@@ -54,6 +54,45 @@ result $? "what is tested are the weights of the best epoch"
 [ "$(numbers r.json batches | tr '\n' ' ')" = "27 27 27 " ]
 result $? "an epoch is all of the text's part"
 
+
+# Of each step there is its loss in the report: rows are means over those since the row before, an epoch's loss over all.
+# shellcheck disable=SC2086
+run $small --mode single --batch 8 --epochs 1 --epoch-batches 7 --steps 7 --log-every 3 --lr 0.5 --data words.txt --report r.json
+steps=$(grep -o '^ "loss": \[[^]]*\]' r.json | tr -d ' "loss:[]' | tr ',' ' ')
+expected=$(echo "$steps" | awk '{ a = ($1 + $2 + $3) / 3; b = ($4 + $5 + $6) / 3; printf "%.2f %.2f %.2f %.2f %.2f %.2f", a, exp(a), b, exp(b), $7, exp($7) }')
+[ "$(sed -n 's/^| epoch .* loss *\([0-9.]*\) | ppl *\([0-9.]*\)$/\1 \2/p' "$dir/out" | tr '\n' ' ')" = "$expected " ] &&
+    near "$(numbers r.json loss)" "$(echo "$steps" | awk '{ print ($1 + $2 + $3 + $4 + $5 + $6 + $7) / 7 }')" 1e-5 &&
+    near "$(sed -n 's/^| end of epoch .* valid loss .* valid ppl *//p' "$dir/out")" "$(numbers r.json valid_loss | awk '{ print exp($1) }')" 1e-3 &&
+    near "$(sed -n 's/^| End of training .* test loss .* test ppl *//p' "$dir/out")" "$(numbers r.json test_loss | awk '{ print exp($1) }')" 1e-3
+result $? "rows have the mean loss since the row before and its perplexity"
+
+# The last tenth is what the part to train on never says: nothing that was learned helps there, and only there.
+awk 'BEGIN { for (i = 0; i < 1000; i++) printf "w%d ", i < 900 ? i % 40 * 7 % 40 : i * i * 11 % 37 }' >turn.txt
+# shellcheck disable=SC2086
+run $small --mode single --batch 8 --epochs 6 --lr 1 --clip-grad-norm 1 --eval-batch 4 --data turn.txt -q --report r.json
+awk -v l="$(numbers r.json loss | tail -1)" -v v="$(numbers r.json valid_loss | tail -1)" -v t="$(numbers r.json test_loss)" \
+    'BEGIN { exit !(l < 1 && v < 1 && t > 3) }'
+result $? "each part is what it is for"
+
+# Nothing is learned: the second epoch's batches are those that an epoch of twice as many goes on with.
+losses() { grep -o '^ "loss": \[[^]]*\]' "$1" | tr -d ' "loss:[]'; }
+# shellcheck disable=SC2086
+run $small --mode single --batch 8 --epochs 1 --epoch-batches 6 --steps 6 --lr 0 -q --report one.json
+# shellcheck disable=SC2086
+run $small --mode single --batch 8 --epochs 2 --epoch-batches 3 --steps 3 --lr 0 -q --report two.json
+[ -n "$(losses two.json)" ] && [ "$(losses one.json | cut -d, -f4-)" = "$(losses two.json)" ]
+result $? "epochs go on in the data"
+
+# Nothing is learned: what dropout does shows in training, and nowhere else.
+for dropout in 0 0.6; do
+    sed "s/^dropout = .*/dropout = $dropout/" "$srcdir/plan/models/transformer-lm.ini" >"lm$dropout.ini"
+    # shellcheck disable=SC2086
+    run $small --model "./lm$dropout.ini" --mode single --batch 8 --epochs 1 --epoch-batches 3 --lr 0 --data words.txt -q --report "lm$dropout.json"
+done
+[ "$(numbers lm0.json valid_loss)" = "$(numbers lm0.6.json valid_loss)" ] && [ -n "$(numbers lm0.json test_loss)" ] &&
+    [ "$(numbers lm0.json test_loss)" = "$(numbers lm0.6.json test_loss)" ] && ! near "$(numbers lm0.json loss)" "$(numbers lm0.6.json loss)" 1e-4
+result $? "evaluation is without dropout"
+
 # shellcheck disable=SC2086
 run $small --mode ddp --ranks 2 --epochs 1 --epoch-batches 3 --steps 2 --report r.json
 [ "$status" = 0 ] && grep -q 'valid loss' "$dir/out" && [ "$(grep -o '^ "loss": \[[^]]*\]' r.json | tr ',' '\n' | wc -l)" = 2 ]
@@ -76,4 +115,18 @@ kill -INT $!
 wait $!
 [ $? = 130 ] && grep -q '^| end of epoch' "$dir/out" && grep -q '^best epoch' "$dir/out" && [ -s cut.json ]
 result $? "an interrupt leaves what the epochs came to"
+
+# Batches of 4 to train, then as many of 4000 to validate: a quarter of a minute.
+# shellcheck disable=SC2086
+"$PARPROF" $small --mode single --batch 4 --epochs 2 --epoch-batches 500 --log-every 500 --eval-batch 4000 --report cut.json >"$dir/out" 2>"$dir/err" &
+for try in $(seq 300); do
+    grep -q '^| epoch   1 |   500/  500 batches' "$dir/out" && break
+    sleep 0.1
+done
+kill -INT $!
+wait $!
+[ $? = 130 ] && [ "$try" != 300 ] && ! grep -q 'end of epoch' "$dir/out" &&
+    grep -q '^epoch 1 was trained, and interrupted while it was validated: loss [0-9.]* (perplexity ' "$dir/out" &&
+    [ "$(numbers cut.json batches)" = 500 ] && [ -n "$(numbers cut.json ms_batch)" ] && [ -z "$(numbers cut.json valid_loss)" ] && ! grep -q best_epoch cut.json
+result $? "an interrupt of the validation leaves what was trained, soon"
 done_testing

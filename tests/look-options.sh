@@ -40,7 +40,7 @@ note() { # something that the kind names
     memory) echo weight ;;
     sweep) echo 'bucket-mb 25, overlap none' ;;
     overlap | buckets) echo 'bucket 1' ;;
-    allreduce) echo 'hop 2' ;;
+    allreduce) echo 'step 2' ;;
     dp) echo '1 scatter' ;;
     ddp) echo all-reduce ;;
     trend) echo 7ca5bfe ;;

@@ -107,9 +107,16 @@ result $? "a note"
 run render t.json --from 5ms --to 0.008s --critical-path --rank-order up --count-from 1 --color-by micro -o zoom.svg
 [ "$status" = 0 ] && grep -q 'critical path' zoom.svg && grep -q 'micro-batch 1' zoom.svg && ! grep -q '>step ' zoom.svg
 result $? "a timeline zoomed in"
-run render t.json --from 5 --to 3ms
+run render t.json --from 5ms --to 3ms
 [ "$status" = 2 ] && grep -q 'the step lasts 33.0 ms' "$dir/err"
 result $? "nothing between two times is refused"
+ok=0
+for time in "--from 5" "--to 5" "--from 0x5ms" "--to nans" "--from -1ms" "--to 0ms"; do
+    # shellcheck disable=SC2086
+    run render t.json $time
+    [ "$status" = 2 ] && grep -q -- "--\(from\|to\) takes a time .*: 12.5ms, 800us" "$dir/err" || { echo "# $time"; ok=1; }
+done
+result $ok "a time has its unit"
 
 # ---- SVG and text
 [ "$(grep -c '<g id="rank-[0-3]">' light.svg)" = 4 ] && [ "$(grep -c '<title>[FB] · ' light.svg)" = 8 ] &&
@@ -124,6 +131,10 @@ fi
 run render t.json --figure grid -o -
 [ "$status" = 0 ] && grep -q 'rank 3 .*B7' "$dir/out" && [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' "$dir/out")" -le 300 ]
 result $? "text on standard output"
+run render t.json -o - --size 40x8
+[ "$status" = 2 ] && grep -q 'a canvas of 40 columns x 8 lines is too small to read; use 40 columns x 12 lines to 4000 columns x 2000 lines' "$dir/err" &&
+    run render t.json -o - --size 40x12 && grep -q '40 columns x 12 lines leave no room for a lane' "$dir/err"
+result $? "the size of a text is said in columns and lines"
 run render t.json --figure grid -o - --ascii --size 80x30
 [ "$status" = 0 ] && ! grep -qF -e '█' -e '▓' -e '▒' -e '░' -e '─' "$dir/out" && [ "$(sed 's/[·…]/./g' "$dir/out" | awk 'length($0) > 80' | wc -l)" = 0 ]
 result $? "text in 80 columns of ASCII shapes"

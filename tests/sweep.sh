@@ -44,6 +44,11 @@ run sweep --backend sim --model mini --batch 4 --ranks 8,16 --figure none
 [ "$status" = 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ]
 result $? "where no point can be, that is an error"
 
+run sweep --backend sim --model mini --batch 8 --mode pipeline --ranks 2,4 --cost unit:F=0,B=0,W=0,C=0 --report zero.json
+[ "$status" = 0 ] && [ -s parprof-sweep.svg ] && ! grep -q interrupted "$dir/out" && ! grep -q why_not zero.json && grep -q 'every cost is zero' "$dir/out"
+result $? "steps that take no time are steps"
+rm -f ./*
+
 run sweep --backend sim --model mini --ranks 2,4 --format svg -o -
 [ "$status" = 0 ] && grep -q '^</svg>' "$dir/out" && grep -q '\*$' "$dir/err"
 result $? "a figure on standard output moves the table away"

@@ -152,6 +152,18 @@ static void test_sizes(void)
     model_free(model);
 }
 
+static void test_refused(void)
+{
+    struct model *model = tiny(DTYPE_F32);
+    struct plan plan;
+    GError *error = NULL;
+    const struct shape shape = {.model = model, .ranks = 2, .batch = 8, .accumulate = 2};
+    g_assert_false(plan_make(&mode_dp, &shape, &plan, &error));
+    g_assert_nonnull(strstr(error->message, "--accumulate 2"));
+    g_error_free(error);
+    model_free(model);
+}
+
 /* --- the timeline */
 
 static void simulate(const struct shape *shape, const struct cost_model *costs, struct trace *trace)
@@ -476,6 +488,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/dp/chunks", test_chunks);
     g_test_add_func("/dp/sizes", test_sizes);
+    g_test_add_func("/dp/refused", test_refused);
     g_test_add_func("/dp/no-overlap", test_no_overlap);
     g_test_add_func("/dp/gil", test_gil);
     g_test_add_func("/dp/prices", test_prices);

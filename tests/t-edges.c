@@ -35,6 +35,31 @@ static void test_small_canvas(void)
     subject_release(&s);
 }
 
+/* Of three steps the last takes time, or none: what is said counts them as --step does. */
+static void test_empty_step(void)
+{
+    for (uint32_t busy = 2; busy < 4; busy++) {
+        const struct figure_options o = {.width = 1280, .height = 720, .step = 2};
+        struct subject s = {0};
+        g_autoptr(GError) error = NULL;
+        small_init(&s.trace, 1, 1);
+        s.trace.n_steps = 3;
+        for (uint32_t step = 0; step < 3; step++) {
+            const struct trace_op op =
+                small_op(OP_FWD, small_lane(0, LANE_COMPUTE, 0), step, 5, step == busy ? 6 : 5);
+            trace_add_op(&s.trace, &op);
+        }
+        trace_finish(&s.trace);
+        g_assert_true(analyze(&s.trace, &s.analysis, NULL));
+        s.run = (struct figure_input){.trace = &s.trace, .analysis = &s.analysis, .file = "bare.json"};
+        g_assert_null(draw(&figure_timeline, &s.run, &o, &error));
+        g_assert_nonnull(strstr(error->message, "bare.json"));
+        g_assert_nonnull(strstr(error->message, busy == 2 ? "in step 2 of the 3" : "which has 3 steps"));
+        g_assert_true(!strstr(error->message, "--step 3") == (busy > 2));
+        subject_of_ddp_release(&s);
+    }
+}
+
 /* Ops that take no time beside one that does. */
 static void test_zero_length(void)
 {
@@ -149,6 +174,7 @@ int main(int argc, char **argv)
     g_test_add_func("/edges/zero-length", test_zero_length);
     g_test_add_func("/edges/zoom", test_zoom);
     g_test_add_func("/edges/clip", test_clip);
+    g_test_add_func("/edges/empty-step", test_empty_step);
     g_test_add_func("/edges/refused", test_refused);
     return g_test_run();
 }

@@ -63,6 +63,69 @@ static void test_notes(void)
     subject_of_ddp_release(&s);
 }
 
+/* What the English figure calls wide spans is found in the Korean one, where it may be called otherwise. */
+static unsigned check_english_names(const struct figure *f, const struct figure_input *in)
+{
+    const struct figure_options english = {.width = 1280, .height = 2000};
+    struct draw *d = draw(f, in, &english, NULL);
+    unsigned found = 0;
+    for (unsigned i = 0; d && i < d->items->len && found < 20; i++) {
+        const struct item *m = item_at(d, i);
+        if (m->kind != ITEM_SPAN || m->x1 - m->x0 < 60)
+            continue;
+        g_auto(GStrv) parts = g_strsplit(m->name, " · ", 2);
+        g_autofree char *note = g_strdup_printf("x@%s", parts[0]);
+        g_autoptr(GError) error = NULL;
+        const struct figure_options korean = {
+            .width = 1280, .height = 2000, .lang = language_find("ko", NULL), .notes = note};
+        struct draw *noted = draw(f, in, &korean, &error);
+        if (!noted && !strstr(error->message, "no room"))
+            g_error("%s: %s", f->name, error->message);
+        found++;
+        if (noted)
+            draw_list.cancel(noted);
+    }
+    if (d)
+        draw_list.cancel(d);
+    return found;
+}
+
+static void test_note_languages(void)
+{
+    static const char *const both[] = {"x@bucket 0", "x@버킷 0"}, *const places[] = {"x@F0 rank 2", "x@F0 랭크 2"};
+    struct subject s[2];
+    unsigned found[16] = {0}, missing = 1;
+    for (unsigned i = 0; i < 100 && missing; i++) {
+        subject_make(&s[0], i % 2);
+        missing = 0;
+        for (unsigned k = 0; figures[k]; k++) {
+            const bool alike = figures[k] == &figure_grid || figures[k] == &figure_trend; /* F0 and commits in all */
+            if (!alike && subject_suits(&s[0], figures[k]))
+                found[k] += check_english_names(figures[k], subject_input(&s[0], figures[k]));
+            missing += !alike && found[k] < 5;
+        }
+        subject_release(&s[0]);
+    }
+    g_assert_cmpuint(missing, ==, 0);
+    struct scene_spec spec = scene_bert();
+    subject_of_ddp(&s[0], &spec);
+    memset(&s[1], 0, sizeof s[1]);
+    pipe_simulate(&(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=0", 4, 1, 8, 1, 0}, &s[1].trace);
+    g_assert_true(analyze(&s[1].trace, &s[1].analysis, NULL));
+    s[1].run = (struct figure_input){.trace = &s[1].trace, .analysis = &s[1].analysis};
+    for (unsigned i = 0; i < 2; i++) {
+        struct figure_options o = {.width = 1280, .height = 720, .lang = language_find("ko", NULL), .notes = both[i]};
+        struct draw *buckets = draw(&figure_buckets, &s[0].run, &o, NULL);
+        o.notes = places[i];
+        struct draw *grid = draw(&figure_grid, &s[1].run, &o, NULL);
+        g_assert_true(buckets && grid);
+        draw_list.cancel(buckets);
+        draw_list.cancel(grid);
+    }
+    subject_of_ddp_release(&s[0]);
+    subject_of_ddp_release(&s[1]);
+}
+
 /* --- critical path */
 
 /* Two ranks: F of 10 and 30, a collective of both that ends at 50, and the first rank's step to 60. */
@@ -212,6 +275,7 @@ int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/marks/notes", test_notes);
+    g_test_add_func("/marks/note-languages", test_note_languages);
     g_test_add_func("/marks/critical", test_critical);
     g_test_add_func("/marks/critical-length", test_critical_length);
     g_test_add_func("/marks/overlap", test_overlap);

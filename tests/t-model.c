@@ -498,6 +498,10 @@ static void test_line_ends(void)
     model_free(model);
     g_autofree char *tail = g_strndup(good, strlen(good) - 1);
     model_free(parse(tail, NULL));
+    g_autofree char *marked = g_strconcat("\xef\xbb\xbf", text, NULL);
+    model = parse(marked, NULL);
+    g_assert_true(g_str_has_prefix(model->ini, "\xef\xbb\xbf") == false); /* it travels in plans */
+    model_free(model);
 }
 
 static void test_overrides(void)

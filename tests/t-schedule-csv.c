@@ -63,6 +63,8 @@ static void test_dresses(void)
         ("0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1,0REDUCE_GRAD,0RESHARD\n"
          "1UNSHARD,1RECV_F0,1F0,1RECV_F1,(1F1;1B0)OVERLAP_F_B,1SEND_B0,1B1,1SEND_B1\n"),
         "0F00,0F1,0B0,0B01\n01F0,(1F1;1B0),1B1",
+        "\xef\xbb\xbf"
+        "0F0,0F1,0B0,0B1\r\n1F0,(1F1;1B0),1B1\r\n",
     };
     struct actions a, b;
     read_text(dresses[0], &a);

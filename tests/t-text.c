@@ -67,6 +67,7 @@ static void test_words(void)
          "next",
          "ärger|ünïcode|space|wide|next|"},
         {"日本 語", "日本|語|"},
+        {"\xef\xbb\xbfThe first", "the|first|"},
     };
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
         check_words(cases[i][0], strlen(cases[i][0]), cases[i][1]);

@@ -209,7 +209,7 @@ static void test_refusals(void)
     for (size_t i = 0; i < f.trace.n_ops; i++)
         f.trace.ops[i].start_ns = f.trace.ops[i].end_ns = 0;
     g_assert_null(figure_render(&figure_timeline, &f.in, &o, &draw_list, &error));
-    g_assert_nonnull(strstr(error->message, "nothing in step"));
+    g_assert_nonnull(strstr(error->message, "nothing takes time"));
     g_clear_error(&error);
     fixture_release(&f);
     g_assert_true(figure_find("timeline") == &figure_timeline);
@@ -551,8 +551,20 @@ static void test_words(void)
         const char *block, *text;
     } blocks[] = {{"layer3", "3"},    {"layer4.2", "4.2"}, {"embeddings", "emb"},
                   {"pooler", "pool"}, {"head", "head"},    {"cls", "cls"}};
+    static const struct {
+        const char *text;
+        double ns; /* below 0: it is refused */
+    } read[] = {{"12.5ms", 12.5e6}, {"12.5 ms", 12.5e6}, {"800us", 8e5}, {"800µs", 8e5}, {"800\u03bcs", 8e5},
+                {"3s", 3e9},        {"1e3ns", 1e3},      {"3", -1},      {"0x3ms", -1},  {"infs", -1},
+                {"nans", -1},       {"ms", -1},          {"", -1},       {"3 m", -1},    {"3ms ", -1},
+                {"3  ms", -1},      {" 3ms", -1},        {"3,5ms", -1}};
     char text[32], name[20];
 
+    for (unsigned i = 0; i < G_N_ELEMENTS(read); i++) {
+        double ns = -1;
+        g_assert_true(parse_duration(read[i].text, &ns) == (read[i].ns >= 0));
+        g_assert_cmpfloat(ns, ==, read[i].ns);
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(durations); i++)
         g_assert_cmpstr(format_duration(durations[i].ns, text), ==, durations[i].text);
     for (unsigned i = 0; i < G_N_ELEMENTS(blocks); i++) {

@@ -62,11 +62,12 @@ static void paint_sender(const struct scene *s, const struct hop_move *m)
     name_move(s, m, texts);
     ladder_box(&s->ladder, m->hop, column, chunk_shade(s, m), 3, (const char *const *)texts, NULL);
     if (ladder_rank(&s->ladder, column) != OP_NONE) {
-        g_autofree char *tag = g_strdup_printf("hop %s", count(m->hop + 1));
-        g_autofree char *step = say(s->frame.pen.lang, "allreduce.step", "n", count(m->hop + 1), NULL);
-        g_autofree char *said = g_strdup_printf("%s · %s · %s", step, texts[0], format_bytes(m->bytes, bytes));
-        pen_span_said(&s->frame.pen, x - s->ladder.width / 2, ladder_row(&s->ladder, m->hop), s->ladder.width,
-                      s->ladder.box, tag, rank, said);
+        const char *number = count(m->hop + 1);
+        g_autofree char *step = say(s->frame.pen.lang, "allreduce.step", "n", number, NULL),
+                        *english = say(language_standard(), "allreduce.step", "n", number, NULL),
+                        *about = g_strdup_printf("%s · %s", texts[0], format_bytes(m->bytes, bytes));
+        pen_span(&s->frame.pen, x - s->ladder.width / 2, ladder_row(&s->ladder, m->hop), s->ladder.width, s->ladder.box,
+                 step, english, rank, about);
     }
     for (unsigned i = 0; i < 3; i++)
         g_free(texts[i]);

@@ -245,7 +245,7 @@ static uint32_t paint_bar(const struct scene *s, const struct row *r, double y)
             missing |= 1u << i;
         if (r->ns[i] > 0)
             pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, word(s->frame.pen.lang, part_looks[i].key),
-                     OP_NONE, whole);
+                     word(language_standard(), part_looks[i].key), OP_NONE, whole);
         at_ns += r->ns[i];
     }
     pen_belong(&s->frame.pen, KEY_PHASE, DRAW_NONE);

@@ -256,7 +256,8 @@ static void paint_bucket(const struct scene *s, uint32_t b)
                  middle = piece->x + w / 2;
     const char *n = count(number_of(p, s->t, b));
     char bytes[32];
-    g_autofree char *name = say(p->lang, "timeline.bucket-name", "n", n, NULL);
+    g_autofree char *name = say(p->lang, "timeline.bucket-name", "n", n, NULL),
+                    *english = say(language_standard(), "timeline.bucket-name", "n", n, NULL);
     g_autofree char *layers = say(p->lang, "buckets.size", "size", format_bytes(s->t->buckets[b].bytes, bytes), "n",
                                   count(piece->layers), NULL);
     const char *const names[] = {name, n}, *const sizes[] = {layers, bytes};
@@ -277,7 +278,7 @@ static void paint_bucket(const struct scene *s, uint32_t b)
         pen_label(p, middle, box + h * (lower ? 0.29 : 0.5), lower ? h / 2 : h, &strong, shade, false, upper);
     if (lower)
         pen_label(p, middle, box + h * 0.74, h / 2, small ? &least : &text, shade, false, lower);
-    pen_span(p, piece->x, box, w, h, name, OP_NONE, layers);
+    pen_span(p, piece->x, box, w, h, name, english, OP_NONE, layers);
     pen_belong_rank_only(p);
 }
 

@@ -90,6 +90,7 @@ void compare_marks_paint(const struct frame *f, const struct tables *t, const GA
 {
     const struct pen *p = &f->pen;
     g_autoptr(GArray) taken = g_array_new(FALSE, FALSE, sizeof(struct stretch));
+    const struct pen english = pen_english(p);
     const struct stretch before = {at->taken0, at->taken1};
 
     if (at->taken1 > at->taken0)
@@ -101,14 +102,16 @@ void compare_marks_paint(const struct frame *f, const struct tables *t, const GA
         char number[40];
         if (s.x1 - s.x0 < LEAST)
             continue;
-        g_autofree char *name = lanes_name(p, t, &d->cell, d->comm);
+        g_autofree char *name = lanes_name(p, t, &d->cell, d->comm),
+                        *english_name = lanes_name(&english, t, &d->cell, d->comm);
         g_autofree char *brief = g_strdup_printf("%s %s", name, compare_signed(d->ns, number));
+        g_autofree char *english_brief = g_strdup_printf("%s %s", english_name, number);
         g_autofree char *whole =
             d == greatest ? say(p->lang, "compare.greatest", "what", brief, NULL) : g_strdup(brief);
         pen_belong(p, KEY_TIME, MAX(d->cell.end_ns, d->cell.end_ns - d->ns));
         if (!p->ops->cells)
             paint_bar(p, d, s, y);
-        pen_span(p, s.x0, y, s.x1 - s.x0, HEIGHT, brief, rank, NULL);
+        pen_span(p, s.x0, y, s.x1 - s.x0, HEIGHT, brief, english_brief, rank, NULL);
         paint_words(f, whole, d == greatest, s, at, taken);
     }
 }

@@ -62,7 +62,7 @@ static void paint_bar(const struct scene *s, double x0, double x1, double y, dou
     pen_box(p, x0, y, x1 - x0, height, shade);
     if (pen_width(p, &font, text) <= x1 - x0 - FRAME_AIR)
         pen_label(p, (x0 + x1) / 2, y + height / 2, height, &font, shade, false, text);
-    pen_span(p, x0, y, x1 - x0, height, "all-reduce", OP_NONE, "");
+    pen_span(p, x0, y, x1 - x0, height, text, word(language_standard(), "op.all-reduce"), OP_NONE, "");
 }
 
 /* All processes meet in it. */

@@ -199,7 +199,9 @@ static void paint_stage(const struct scene *s, const struct half *h, uint32_t ro
     const enum dp_stage stage = h->rungs[row].after;
     const bool mean = stage == DP_LOSS && s->step.loss_inside;
     char time[32], bytes[32];
-    g_autofree char *name = g_strdup_printf("%s %s", count(h->first + row), word(p->lang, mean ? "dp.mean" : keys[stage]));
+    const char *key = mean ? "dp.mean" : keys[stage], *number = count(h->first + row);
+    g_autofree char *name = g_strdup_printf("%s %s", number, word(p->lang, key)),
+                    *english = g_strdup_printf("%s %s", number, word(language_standard(), key));
     g_autoptr(GString) numbers = g_string_new(NULL);
     g_autofree char *brief = NULL;
     const double y = ladder_row(&h->ladder, row) + h->ladder.box;
@@ -211,7 +213,7 @@ static void paint_stage(const struct scene *s, const struct half *h, uint32_t ro
         g_string_append_printf(numbers, "%s%s", numbers->len ? " · " : "", format_bytes(s->step.bytes[stage], bytes));
     const char *const both[] = {numbers->str, brief};
     ladder_beside(&h->ladder, row, name, numbers->len ? pen_fit(p, &p->small, 2, both, h->ladder.gutter - FRAME_AIR) : NULL);
-    pen_span(p, h->ladder.x0, y, h->ladder.gutter, h->ladder.pitch - h->ladder.box, name, OP_NONE, numbers->str);
+    pen_span(p, h->ladder.x0, y, h->ladder.gutter, h->ladder.pitch - h->ladder.box, name, english, OP_NONE, numbers->str);
 }
 
 static void paint_half(const struct scene *s, const struct half *h)

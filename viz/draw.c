@@ -1,6 +1,7 @@
 #include "viz/draw-text.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -8,6 +9,13 @@
 #define SYMBOL "parprof_draw"
 
 const char *const draw_formats[] = {"svg", "pdf", "png", "txt", NULL};
+
+char *draw_size(const struct draw_ops *ops, double width, double height)
+{
+    return ops->cells ? g_strdup_printf("%.0f columns x %.0f lines", floor(width / DRAW_COLUMN),
+                                        floor(height / DRAW_LINE))
+                      : g_strdup_printf("%.0f x %.0f px", width, height);
+}
 
 typedef const struct draw_ops *find_writer(const char *format);
 

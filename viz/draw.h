@@ -82,6 +82,8 @@ struct draw_ops {
 
 #define DRAW_COLUMN 8.0 /* px */
 #define DRAW_LINE   16.0
+/* A canvas as people ask for one of that writer: "1280 x 720 px", "100 columns x 36 lines"; g_free. */
+char *draw_size(const struct draw_ops *, double width, double height);
 
 /* Begins to open the module of draw_open on a thread, beside what its caller does until then. */
 void draw_prepare(void);

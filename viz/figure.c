@@ -1,5 +1,7 @@
 #include "viz/figure.h"
 
+#include <math.h>
+
 #include "viz/notes.h"
 #include "viz/words.h"
 
@@ -20,14 +22,15 @@ const struct figure *figure_find(const char *name)
     return NULL;
 }
 
-static bool canvas_ok(const struct figure *f, const struct figure_options *o, GError **error)
+static bool canvas_ok(const struct figure *f, const struct figure_options *o, const struct draw_ops *ops, GError **error)
 {
     if (o->width >= MIN_WIDTH_PX && o->width <= MAX_PX && o->height >= MIN_HEIGHT_PX && o->height <= MAX_PX)
         return true;
-    g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                "figure %s: a canvas of %.0f x %.0f px is %s; use %d x %d to %d x %d px", f->name, o->width,
-                o->height, o->width > MAX_PX || o->height > MAX_PX ? "too large" : "too small to read",
-                MIN_WIDTH_PX, MIN_HEIGHT_PX, MAX_PX, MAX_PX);
+    const double line = ops->cells ? DRAW_LINE : 1; /* the least are whole ones */
+    g_autofree char *size = draw_size(ops, o->width, o->height), *most = draw_size(ops, MAX_PX, MAX_PX),
+                    *least = draw_size(ops, MIN_WIDTH_PX, ceil(MIN_HEIGHT_PX / line) * line);
+    g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure %s: a canvas of %s is %s; use %s to %s", f->name, size,
+                o->width > MAX_PX || o->height > MAX_PX ? "too large" : "too small to read", least, most);
     return false;
 }
 
@@ -71,7 +74,7 @@ static struct draw *begin(const struct figure_options *o, const char *title, con
 bool figure_fits(const struct figure *f, const struct figure_options *o, const struct draw_ops *ops,
                  GError **error)
 {
-    struct draw *draw = canvas_ok(f, o, error) ? begin(o, NULL, ops, error) : NULL;
+    struct draw *draw = canvas_ok(f, o, ops, error) ? begin(o, NULL, ops, error) : NULL;
 
     if (draw)
         ops->cancel(draw);
@@ -94,7 +97,7 @@ bool figure_draw(const struct figure *f, const struct figure_input *in, const st
 struct draw *figure_begin(const struct figure *f, const struct figure_input *in, const struct figure_options *o,
                           const struct draw_ops *ops, GError **error)
 {
-    if (!canvas_ok(f, o, error))
+    if (!canvas_ok(f, o, ops, error))
         return NULL;
     g_autofree char *title = title_of(f, in, o->lang ? o->lang : language_standard());
     return begin(o, title, ops, error);

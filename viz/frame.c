@@ -172,9 +172,10 @@ bool frame_bar(const struct frame *f, double x0, double x1, double y, double hei
 
 bool frame_no_room(const struct pen *p, const char *figure, const char *what, GError **error)
 {
+    g_autofree char *size = draw_size(p->ops, p->look->width, p->look->height);
+
     g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                "figure %s: %.0f x %.0f px leave no room for %s; use a higher canvas%s", figure,
-                p->look->width, p->look->height, what,
+                "figure %s: %s leave no room for %s; use a higher canvas%s", figure, size, what,
                 p->look->font_scale > 1 ? " or a smaller --font-scale" : "");
     return false;
 }

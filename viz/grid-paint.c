@@ -107,7 +107,7 @@ static void add_span(const struct grid *g, const struct box *b)
                                                             : g_strdup("");
     g_autofree char *said = g_strconcat(b->numbered ? op_label(a->kind) : tag, " · ", stage, *stage ? " · " : "",
                                         format_duration(a->end_ns - a->start_ns, time), NULL);
-    pen_span_said(&g->frame.pen, b->x, b->y, b->w, b->h, tag, a->rank, said);
+    pen_span_said(&g->frame.pen, b->x, b->y, b->w, b->h, tag, NULL, a->rank, said);
 }
 
 static void belong(const struct grid *g, const struct box *b)

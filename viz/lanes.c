@@ -440,6 +440,8 @@ static void add_spans(const struct pen *p, const struct axis *a, const struct ta
                       const struct row *row, const GArray *cells, bool comm, const struct lane_style *s,
                       double y)
 {
+    const struct pen english = pen_english(p);
+
     for (unsigned i = 0; s->spans && i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
         const struct extent e = extent_of(a, c->start_ns, c->end_ns);
@@ -447,12 +449,13 @@ static void add_spans(const struct pen *p, const struct axis *a, const struct ta
         if (e.w < MIN_SPAN || !cell_is_itself(c))
             continue;
         belong(p, t, c);
-        g_autofree char *name = lanes_name(p, t, c, comm);
+        g_autofree char *name = lanes_name(p, t, c, comm),
+                        *english_name = p->notes ? lanes_name(&english, t, c, comm) : NULL;
         const char *length = format_duration(c->end_ns - c->start_ns, time);
         const bool sized = comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets;
         g_autofree char *about =
             sized ? g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), length) : g_strdup(length);
-        pen_span(p, e.x, y, e.w, s->lane, name, row->rank, about);
+        pen_span(p, e.x, y, e.w, s->lane, name, english_name, row->rank, about);
     }
 }
 

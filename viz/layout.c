@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
+
 static const struct unit {
     const char *name;
     int64_t ns;
@@ -70,6 +72,26 @@ const char *format_duration(int64_t ns, char text[static 32])
     g_strlcat(text, " ", 32);
     g_strlcat(text, unit->name, 32);
     return text;
+}
+
+bool parse_duration(const char *text, double *ns)
+{
+    static const char *const micro[] = {"us", "\u03bcs"}; /* beside the micro sign */
+    const char *unit = text + strspn(text, "0123456789.eE+-");
+    double value;
+
+    if (!decimal_double(text, unit, &value))
+        return false;
+    unit += *unit == ' ';
+    for (unsigned i = 0; i < G_N_ELEMENTS(micro); i++)
+        if (!strcmp(unit, micro[i]))
+            unit = units[2].name;
+    for (unsigned i = 0; i < G_N_ELEMENTS(units); i++)
+        if (!strcmp(unit, units[i].name)) {
+            *ns = value * (double)units[i].ns;
+            return true;
+        }
+    return false;
 }
 
 const char *format_bytes(uint64_t bytes, char text[static 32])

@@ -24,6 +24,8 @@ const char *axis_unit(int64_t span_ns);
 void axis_tick_text(int64_t span_ns, int64_t tick_ns, int64_t at_ns, char text[static 32]);
 
 const char *format_duration(int64_t ns, char text[static 32]);  /* "59.2 ms"; returns text */
+/* "59.2ms" or "59.2 ms", in s, ms, us, µs or ns; false: it is no such time. */
+bool parse_duration(const char *text, double *ns);
 const char *format_bytes(uint64_t bytes, char text[static 32]); /* "25.0 MiB" */
 
 /* Something drawn as one box of a lane. */

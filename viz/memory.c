@@ -130,6 +130,7 @@ static void place_columns(struct scene *s)
 static void paint_bar(const struct scene *s, const struct row *r, double y, GString *missing)
 {
     const uint64_t *bytes = bytes_of(s->digest, r->first);
+    const struct pen english = pen_english(&s->frame.pen);
     double at = 0;
 
     for (uint32_t i = 0; i < s->digest->n_memory; i++) {
@@ -146,8 +147,9 @@ static void paint_bar(const struct scene *s, const struct row *r, double y, GStr
         if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, category_shade(&s->frame.pen, i), false,
                        bytes[i] ? 3 : 0, texts))
             g_string_append_printf(missing, "%s%s", missing->len ? ", " : "", named);
+        g_autofree char *english_name = category_name(&english, s->digest, i);
         if (bytes[i])
-            pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, name, r->first, whole);
+            pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, name, english_name, r->first, whole);
     }
 }
 

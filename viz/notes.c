@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "viz/figure.h"
+#include "viz/layout.h"
 
 #define LINE_PART 1.5 /* of a letter, a note's line */
 #define AIR       8.0
@@ -18,7 +19,7 @@ struct box {
 struct span {
     struct box box;
     struct belongs belongs;
-    char *tag, *place;
+    char *tags[NOTES_LANGUAGES], *places[NOTES_LANGUAGES];
 };
 
 struct notes {
@@ -31,8 +32,10 @@ static void span_clear(gpointer data)
 {
     struct span *s = data;
 
-    g_free(s->tag);
-    g_free(s->place);
+    for (unsigned i = 0; i < NOTES_LANGUAGES; i++) {
+        g_free(s->tags[i]);
+        g_free(s->places[i]);
+    }
 }
 
 struct notes *notes_new(void)
@@ -52,11 +55,15 @@ void notes_free(struct notes *n)
     g_free(n);
 }
 
-void notes_add_span(struct notes *n, double x, double y, double w, double h, const char *tag, const char *place,
-                    const struct belongs *belongs)
+void notes_add_span(struct notes *n, double x, double y, double w, double h, const char *const tags[static 2],
+                    const char *const places[static 2], const struct belongs *belongs)
 {
-    const struct span s = {{x, y, x + w, y + h}, belongs ? *belongs : BELONGS_NOWHERE, g_strdup(tag), g_strdup(place)};
+    struct span s = {{x, y, x + w, y + h}, belongs ? *belongs : BELONGS_NOWHERE, {NULL}, {NULL}};
 
+    for (unsigned i = 0; i < NOTES_LANGUAGES; i++) {
+        s.tags[i] = g_strdup(tags[i]);
+        s.places[i] = g_strdup(places[i]);
+    }
     g_array_append_val(n->spans, s);
 }
 
@@ -103,31 +110,14 @@ void notes_place(struct notes *n, double y, double x0, double x1)
 
 /* --- what a note means */
 
-/* "12.5ms"; false: no time. */
-static bool read_time(const char *text, double *ns)
-{
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"µs", 1e3}, {"ns", 1}};
-    char *end;
-    const double value = g_ascii_strtod(text, &end);
-
-    while (end != text && *end == ' ')
-        end++;
-    for (unsigned i = 0; end != text && i < G_N_ELEMENTS(units); i++)
-        if (!strcmp(end, units[i].name)) {
-            *ns = value * units[i].ns;
-            return isfinite(*ns);
-        }
-    return false;
-}
-
 static bool named(const struct span *s, const char *name)
 {
-    g_autofree char *whole = g_strdup_printf("%s %s", s->tag, s->place);
-
-    return !g_ascii_strcasecmp(s->tag, name) || !g_ascii_strcasecmp(whole, name);
+    for (unsigned i = 0; i < NOTES_LANGUAGES; i++) {
+        g_autofree char *whole = g_strdup_printf("%s %s", s->tags[i], s->places[i]);
+        if (!g_ascii_strcasecmp(s->tags[i], name) || !g_ascii_strcasecmp(whole, name))
+            return true;
+    }
+    return false;
 }
 
 static unsigned distance(const char *a, const char *b)
@@ -158,12 +148,13 @@ static char *near_names(const struct notes *n, const char *name)
     for (guint round = 0; round < NEAR; round++) {
         unsigned least = UINT32_MAX;
         const char *tag = NULL;
-        for (guint i = 0; i < n->spans->len; i++) {
-            const struct span *s = &g_array_index(n->spans, struct span, i);
-            const unsigned d = g_hash_table_contains(seen, s->tag) ? UINT32_MAX : distance(name, s->tag);
+        for (guint i = 0; i < NOTES_LANGUAGES * n->spans->len; i++) {
+            const struct span *s = &g_array_index(n->spans, struct span, i / NOTES_LANGUAGES);
+            const char *of = s->tags[i % NOTES_LANGUAGES];
+            const unsigned d = g_hash_table_contains(seen, of) ? UINT32_MAX : distance(name, of);
             if (d < least) {
                 least = d;
-                tag = s->tag;
+                tag = of;
             }
         }
         if (!tag)
@@ -185,7 +176,7 @@ static bool find_target(const struct notes *n, const char *name, struct span *ta
             return true;
         }
     }
-    if (read_time(name, &ns) && n->ns1 > n->ns0) {
+    if (parse_duration(name, &ns) && n->ns1 > n->ns0) {
         if (ns < n->ns0 || ns > n->ns1) {
             g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
                         "--note: %s is not on the time axis of the figure", name);
@@ -323,7 +314,8 @@ bool notes_paint(const struct notes *n, const struct pen *p, GError **error)
     }
     for (unsigned i = 0; ok && i < notes; i++) {
         pen_belong_all(p, &all[i].belongs);
-        pen_text(p, all[i].left, n->y + line * (i + 0.5), &p->strong, ALIGN_LEFT, pen_color(p, ROLE_INK), all[i].text);
+        pen_text(p, all[i].left, n->y + line * (i + 0.5), &p->strong, ALIGN_LEFT, pen_color(p, ROLE_INK),
+                 all[i].text);
     }
     for (unsigned i = 0; i < notes; i++)
         g_free(all[i].text);

@@ -13,9 +13,11 @@ struct notes;
 struct notes *notes_new(void);
 void notes_free(struct notes *);
 
-/* Units of the pen.  place: "rank 2", or "".  A note belongs where its span does; NULL: nowhere. */
-void notes_add_span(struct notes *, double x, double y, double w, double h, const char *tag, const char *place,
-                    const struct belongs *);
+/* Units of the pen.  places: "rank 2", or "".  Tag and place in the figure's language, then in English.  A note belongs
+ * where its span does; NULL: nowhere. */
+enum { NOTES_LANGUAGES = 2 };
+void notes_add_span(struct notes *, double x, double y, double w, double h, const char *const tags[static 2],
+                    const char *const places[static 2], const struct belongs *);
 void notes_avoid(struct notes *, double x0, double y0, double x1, double y1);
 /* Times are on that axis: "12.5ms" names a point of it. */
 void notes_set_axis(struct notes *, double ns0, double x0, double ns1, double x1, double y);

@@ -241,7 +241,9 @@ static void paint_row(const struct scene *s, uint32_t i, double y)
     const struct row *r = &s->rows[i];
     const struct font strong = pen_capped(&p->strong, s->place.bar + MARK);
     const double x0 = at(s, r->ready_ns), x1 = at(s, r->start_ns), thin = s->place.bar * WAIT_PART;
-    g_autofree char *name = bucket_name(p, r->number), *about = beside_text(s, r);
+    const struct pen english = pen_english(p);
+    g_autofree char *name = bucket_name(p, r->number), *english_name = bucket_name(&english, r->number),
+                    *about = beside_text(s, r);
 
     pen_belong(p, KEY_BUCKET, r->number);
     belong(p, DRAW_NONE, r->ready_ns);
@@ -258,7 +260,7 @@ static void paint_row(const struct scene *s, uint32_t i, double y)
     belong(p, STEP_EXPOSED, r->end_ns);
     if (r->exposed_ns > 0)
         paint_beside(s, r, about, y, i == s->costliest);
-    pen_span(p, x0, y, MAX(1, at(s, r->end_ns) - x0), s->place.bar, name, OP_NONE, about);
+    pen_span(p, x0, y, MAX(1, at(s, r->end_ns) - x0), s->place.bar, name, english_name, OP_NONE, about);
     pen_belong_rank_only(p);
 }
 

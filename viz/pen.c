@@ -285,24 +285,40 @@ void pen_group_end(const struct pen *p)
     pen_belong_rank_only(p);
 }
 
-void pen_span(const struct pen *p, double x, double y, double w, double h, const char *tag, uint32_t rank,
-              const char *about)
+struct pen pen_english(const struct pen *p)
+{
+    struct pen english = *p;
+
+    english.lang = language_standard();
+    return english;
+}
+
+static char *place_of(const struct pen *p, uint32_t rank)
+{
+    return rank == OP_NONE ? g_strdup("") : pen_rank(p, rank);
+}
+
+void pen_span(const struct pen *p, double x, double y, double w, double h, const char *tag, const char *english,
+              uint32_t rank, const char *about)
 {
     g_autofree char *said = g_strconcat(tag, about && *about ? " · " : "", about, NULL);
 
-    pen_span_said(p, x, y, w, h, tag, rank, said);
+    pen_span_said(p, x, y, w, h, tag, english, rank, said);
 }
 
-void pen_span_said(const struct pen *p, double x, double y, double w, double h, const char *tag, uint32_t rank,
-                   const char *said)
+void pen_span_said(const struct pen *p, double x, double y, double w, double h, const char *tag, const char *english,
+                   uint32_t rank, const char *said)
 {
-    g_autofree char *place = rank == OP_NONE ? g_strdup("") : pen_rank(p, rank);
+    if (p->notes) {
+        const struct pen other = pen_english(p);
+        g_autofree char *place = place_of(p, rank), *english_place = place_of(&other, rank);
+        const char *const tags[] = {tag, english ? english : tag}, *const places[] = {place, english_place};
+        notes_add_span(p->notes, x, y, w, h, tags, places, p->belongs);
+    }
+    if (!p->ops->span)
+        return;
     g_autofree char *text = pen_one_line(said);
-
-    if (p->notes)
-        notes_add_span(p->notes, x, y, w, h, tag, place, p->belongs);
-    if (p->ops->span)
-        p->ops->span(p->draw, x * p->px, y * p->px, w * p->px, h * p->px, text);
+    p->ops->span(p->draw, x * p->px, y * p->px, w * p->px, h * p->px, text);
 }
 
 char *pen_rank_name(const struct pen *p, const char *standard)

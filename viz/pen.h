@@ -76,13 +76,14 @@ void pen_belong_all(const struct pen *, const struct belongs *);
 /* What belongs to a rank is one group. */
 void pen_group_rank(const struct pen *, uint32_t rank);
 void pen_group_end(const struct pen *);
-/* What an area shows: its tag, "F0" or "bucket 2", by which --note finds it, and more about it.  rank: OP_NONE where it is of
- * none. */
-void pen_span(const struct pen *, double x, double y, double w, double h, const char *tag, uint32_t rank,
-              const char *about);
+/* What an area shows: its tag, "F0" or "bucket 2", by which --note finds it, and more about it.  english: the tag in
+ * English, by which it is found in every language; NULL: it is the same.  rank: OP_NONE where it is of none. */
+void pen_span(const struct pen *, double x, double y, double w, double h, const char *tag, const char *english,
+              uint32_t rank, const char *about);
 /* The same with all that is said in one. */
-void pen_span_said(const struct pen *, double x, double y, double w, double h, const char *tag, uint32_t rank,
-                   const char *said);
+void pen_span_said(const struct pen *, double x, double y, double w, double h, const char *tag, const char *english,
+                   uint32_t rank, const char *said);
+struct pen pen_english(const struct pen *); /* the pen, with English words */
 /* What ranks are called, the look's name or the standard one, if need be shortened; g_free. */
 char *pen_rank_name(const struct pen *, const char *standard);
 /* "rank 3", as the look names and counts ranks; g_free. */

@@ -10,7 +10,7 @@ enum { STEP_COMPUTE, STEP_EXPOSED };
 
 struct row {
     const struct series_point *point;
-    char *name, *beside;
+    char *name, *english, *beside; /* english: its values, by which --note finds it */
 };
 
 struct scene {
@@ -45,6 +45,7 @@ static void collect(struct scene *s, const struct series *series)
         g_autofree char *why = p->why_not ? pen_one_line(p->why_not) : NULL;
         r->point = p;
         r->name = pen_ellipsize(pen, &pen->strong, values, MAX_NAME);
+        r->english = values_of(language_standard(), series, i);
         r->beside = why ? g_steal_pointer(&why)
                         : g_strconcat(format_duration(p->step_ns, number), p->measured ? ", " : "",
                                       p->measured ? word(pen->lang, "figure.measured") : "",
@@ -96,7 +97,7 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
     frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &strong, ALIGN_LEFT,
                p->why_not ? ROLE_MUTED : ROLE_INK, beside);
     if (!p->why_not)
-        pen_span(&f->pen, s->scale.at0, y, end - s->scale.at0, s->place.bar, r->name, OP_NONE, r->beside);
+        pen_span(&f->pen, s->scale.at0, y, end - s->scale.at0, s->place.bar, r->name, r->english, OP_NONE, r->beside);
 }
 
 static void paint(const struct scene *s)
@@ -138,6 +139,7 @@ bool sweep_bars(struct frame *f, const struct series *series, GError **error)
     }
     for (uint32_t i = 0; i < s.n; i++) {
         g_free(s.rows[i].name);
+        g_free(s.rows[i].english);
         g_free(s.rows[i].beside);
     }
     g_free(s.rows);

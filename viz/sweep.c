@@ -311,8 +311,9 @@ static void paint_curve(const struct scene *s, uint32_t k)
         const struct series_point *at = point_of(s, k, i);
         belong(s, k, i);
         char time[32];
-        g_autofree char *place = words_place(p->lang, s->series, (uint32_t)(at - s->series->points));
-        pen_span(p, x_of(s, k, i) - POINT, y_of(s, at->step_ns) - POINT, 2 * POINT, 2 * POINT, place, OP_NONE,
+        g_autofree char *place = words_place(p->lang, s->series, (uint32_t)(at - s->series->points)),
+                        *english = words_place(language_standard(), s->series, (uint32_t)(at - s->series->points));
+        pen_span(p, x_of(s, k, i) - POINT, y_of(s, at->step_ns) - POINT, 2 * POINT, 2 * POINT, place, english, OP_NONE,
                  format_duration(at->step_ns, time));
     }
     pen_belong_rank_only(p);

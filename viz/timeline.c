@@ -249,18 +249,38 @@ static void legend(struct timeline *s)
     rows_release(&rows);
 }
 
+/* Steps are counted from 1, as --step does. */
+static bool fail_empty(const struct timeline *s, GError **error)
+{
+    const struct figure_input *in = s->in;
+    const char *file = in->file ? in->file : "the trace";
+    const uint32_t n = in->analysis->n_steps;
+    struct step_rows rows;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (rows_collect(&rows, in->trace, i, 0, NULL)) {
+            rows_release(&rows);
+            g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                        "figure timeline: in step %u of the %u of %s nothing takes time; in step %u "
+                        "something does: draw it by --step %u",
+                        s->step + 1, n, file, i + 1, i + 1);
+            return false;
+        }
+    g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                "figure timeline: nothing takes time in %s, which has %u step%s; give costs above zero, or "
+                "another trace",
+                file, n, n == 1 ? "" : "s");
+    return false;
+}
+
 /* What of the step is asked for. */
 static bool choose_window(struct timeline *s, const struct figure_options *o, GError **error)
 {
     struct step_rows rows;
     char time[32], from[32];
 
-    if (!rows_collect(&rows, s->in->trace, s->step, 0, NULL)) {
-        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                    "figure timeline: nothing in step %u of the trace takes time; there is nothing to draw",
-                    s->step);
-        return false;
-    }
+    if (!rows_collect(&rows, s->in->trace, s->step, 0, NULL))
+        return fail_empty(s, error);
     s->from_ns = o->from_ns;
     s->to_ns = o->to_ns > 0 ? MIN(o->to_ns, rows.span_ns) : rows.span_ns;
     s->zoomed = s->from_ns > 0 || s->to_ns < rows.span_ns;

@@ -352,7 +352,7 @@ static void paint_points(const struct scene *s)
         pen_box(p, x - size / 2, y - size / 2, size, size, (struct shade){color, HATCH_NONE, 0});
         if (place->run->why_not || was(place, "incomparable"))
             pen_box(p, x - size / 4, y - size / 4, size / 2, size / 2, pen_shade(p, ROLE_BACKGROUND));
-        pen_span(p, x - size / 2, y - size / 2, size, size, name, OP_NONE,
+        pen_span(p, x - size / 2, y - size / 2, size, size, name, NULL, OP_NONE,
                  format_duration((int64_t)MIN(place->median, 9e18), time));
     }
 }
