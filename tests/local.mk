@@ -26,6 +26,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-files \
 	%D%/t-grid \
 	%D%/t-hops \
+	%D%/t-huge \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-lang \
