@@ -1,4 +1,5 @@
-/* What ops access is their rank's, and every pair of accesses that must be ordered is, by a path of ops of the rank.
+/* What ops access is their rank's, and every pair of accesses that must be ordered is, by a path of ops of
+ * the rank.
  *
  * Each root is cut into segments at the ends of its views; a segment knows its last writer and, by lane, its
  * last reader since.  An access is ordered after all earlier ones if it is ordered after those.  Nearly
@@ -14,7 +15,8 @@
 /* Nearly always nobody has read it since on another lane than the last one. */
 struct segment {
     uint32_t writer; /* OP_NONE before the first */
-    uint32_t last;   /* its reader since then; the writer, if there is none; of several, SEVERAL + index of readers */
+    uint32_t last;   /* its reader since then; the writer, if there is none; of several, SEVERAL + index of
+                        readers */
 };
 #define SEVERAL PLAN_OPS_MAX
 
@@ -187,7 +189,9 @@ static uint32_t first_reader(const struct segment *s)
 /* The reader of the segment on the lane, NULL if there is none. */
 static uint32_t *reader_on(const struct hazards *h, struct segment *s, uint32_t lane)
 {
-    if (has_reader(s) && s->last < SEVERAL)
+    if (!has_reader(s))
+        return NULL;
+    if (s->last < SEVERAL)
         return is_on(h, s->last, lane) ? &s->last : NULL;
     for (uint32_t i = first_reader(s); i != OP_NONE; i = reader_at(h, i)->next)
         if (is_on(h, reader_at(h, i)->op, lane))
@@ -250,7 +254,8 @@ static void access_segment(struct hazards *h, uint32_t id, struct access a, stru
 }
 
 /* Nearly always what is written is new, or who accessed it last is of the same lane. */
-static inline bool is_simple(const struct segment *s, struct access a, const struct seal_node *nodes, uint32_t lane)
+static inline bool is_simple(const struct segment *s, struct access a, const struct seal_node *nodes,
+                             uint32_t lane)
 {
     return s->last < SEVERAL ? nodes[s->last].lane == lane : s->last == OP_NONE && a.mode == ACCESS_WRITE;
 }

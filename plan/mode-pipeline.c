@@ -199,13 +199,23 @@ static void fill_gangs(struct pipeline *p)
 /* What an action of a stage of so many layers adds at most: its ops, what it receives and sends. */
 static void count_action(const struct pipeline *p, const struct action *a, struct plan_room *room)
 {
+    static const struct {
+        uint8_t values, accesses;
+    } a_layer[ACTION_KINDS] = {
+        [ACTION_F] = {2, 5}, [ACTION_B] = {1, 7}, [ACTION_I] = {2, 7}, [ACTION_W] = {0, 7}};
+    const bool sends = a->kind != ACTION_W, again = a->micro < p->kept_from && sends && a->kind != ACTION_F;
     const uint64_t layers = p->first_layer[a->stage + 1] - p->first_layer[a->stage],
-                   again =
-                       a->micro < p->kept_from && (a->kind == ACTION_B || a->kind == ACTION_I) ? layers : 0;
-    room->ops += layers + again + 2;
-    room->accesses += 7 * layers + 5 * again + 2;
-    room->deps += 4;
-    room->values += a->kind == ACTION_W ? 0 : 2 * (layers + again) + 1;
+                   more = again ? layers : 0;
+    room->ops += layers + more + 2 * sends;
+    room->gang_ops += 2 * sends;
+    room->accesses += a_layer[a->kind].accesses * layers + a_layer[ACTION_F].accesses * more + 2 * sends;
+    room->deps += 3 + a->paired;
+    room->values += a_layer[a->kind].values * layers + a_layer[ACTION_F].values * more + sends;
+    if (p->asynchronous && a->kind == ACTION_B) { /* an optimizer step, and a copy of the weights */
+        room->ops += 2;
+        room->accesses += 6 * layers;
+        room->values += layers;
+    }
 }
 
 /* Beside them each rank has its parameters, each micro-batch its input, twice, and its loss. */
@@ -220,7 +230,9 @@ static void reserve(const struct pipeline *p)
     room.values += 4 * (uint64_t)p->micro + 8 * layers + ranks * (ranks + 8);
     room.accesses += 7 * (uint64_t)p->micro + 16 * layers;
     room.deps += 6 * (uint64_t)p->micro + 8 * ranks;
-    uint64_t *const all[] = {&room.ops, &room.values, &room.accesses, &room.deps, &room.gangs};
+    room.gang_ops += 2 * ranks;
+    uint64_t *const all[] = {&room.ops,  &room.values, &room.accesses,
+                             &room.deps, &room.gangs,  &room.gang_ops};
     for (unsigned i = 0; i < G_N_ELEMENTS(all); i++)
         *all[i] *= p->rounds;
     plan_reserve(p->b->plan, &room);

@@ -181,8 +181,8 @@ static void begin(struct walk *w)
     g_qsort_with_data(plan->order, (gint)w->n, sizeof *plan->order, by_first, w);
 }
 
-/* The order goes through all ranks at once, which no cache foresees; but what comes next of a rank, and of a channel of a
- * pipeline, is a little further on. */
+/* The order goes through all ranks at once, which no cache foresees; but what comes next of a rank, and of a
+ * channel of a pipeline, is a little further on. */
 static inline void fetch(const struct walk *w, uint32_t op)
 {
     enum { OPS = 16, GANGS = 4 };

@@ -19,7 +19,8 @@ static struct route *route_at(struct route *routes, uint32_t local, bool forward
     return &routes[2 * local + !forward];
 }
 
-/* Of what stage `from` makes for the one after it or before it: the output of a layer, or the gradient by it. */
+/* Of what stage `from` makes for the one after it or before it: the output of a layer, or the gradient by it.
+ */
 static struct route route_of(const struct pipe_rank *r, enum op_kind kind, uint32_t from, bool forward)
 {
     const struct pipeline *p = r->p;
@@ -164,11 +165,11 @@ static void price(const struct pipe_rank *r, struct route *route, uint32_t micro
     const struct build *b = r->p->b;
     const bool last = pipe_is_last(r->p, micro);
     const uint64_t bytes = pipe_bytes(r->p, route->cls, route->layer, micro);
-    const struct cost_key key = {.bytes = bytes,
-                                 .members = 2,
-                                 .nodes =
-                                     build_node(b->shape, route->peer) == build_node(b->shape, r->rank) ? 1 : 2,
-                                 .kind = OP_RECV};
+    const struct cost_key key = {
+        .bytes = bytes,
+        .members = 2,
+        .nodes = build_node(b->shape, route->peer) == build_node(b->shape, r->rank) ? 1 : 2,
+        .kind = OP_RECV};
     route->bytes[last] = bytes;
     route->costs[last] = plan_add_cost(b->plan, &key);
 }

@@ -5,8 +5,8 @@ struct work {
     struct pipe_rank *r;
     const struct action *action;
     uint32_t slot, layer0, layer1, samples;
-    bool last;         /* see struct pipeline */
-    struct op_tag tag; /* of its ops, which add kind and layers */
+    bool last;           /* see struct pipeline */
+    struct op_tag tag;   /* of its ops, which add kind and layers */
     uint32_t wait, also; /* ops of other lanes that the next op depends on; OP_NONE */
 };
 
@@ -252,7 +252,8 @@ static void backward(struct work *w, enum op_kind kind)
         if (layer && kind != OP_BWD_WEIGHT)
             all[n++] = (struct access){dx_of(w, layer), ACCESS_WRITE};
         if (layer && kind != OP_BWD)
-            all[n++] = (struct access){dx_of(w, layer) + 1, kind == OP_BWD_INPUT ? ACCESS_WRITE : ACCESS_READ};
+            all[n++] =
+                (struct access){dx_of(w, layer) + 1, kind == OP_BWD_INPUT ? ACCESS_WRITE : ACCESS_READ};
         if (kind != OP_BWD_INPUT)
             all[n++] = grad_access(w, layer);
         all[n++] = (struct access){w->r->scratch, ACCESS_WRITE};

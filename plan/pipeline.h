@@ -53,13 +53,13 @@ struct inbox {
 
 /* What messages from one stage to another have in common, at one end. */
 struct route {
-    uint32_t peer;         /* OP_NONE: nothing crosses here, and nothing below holds */
-    uint32_t lane;         /* OP_NONE: not yet */
-    uint32_t layer, cls;   /* of the values */
-    uint32_t costs[2];     /* [last]; OP_NONE: not yet, nor the bytes */
-    uint64_t bytes[2];     /* [last] */
-    struct op_tag tag;     /* gang: of the first micro-batch's */
-    struct inbox *inbox;   /* of what is received */
+    uint32_t peer;       /* OP_NONE: nothing crosses here, and nothing below holds */
+    uint32_t lane;       /* OP_NONE: not yet */
+    uint32_t layer, cls; /* of the values */
+    uint32_t costs[2];   /* [last]; OP_NONE: neither this nor the bytes are known yet */
+    uint64_t bytes[2];
+    struct op_tag tag;   /* with the gang of the first micro-batch */
+    struct inbox *inbox; /* of what is received */
 };
 
 /* A rank while it is built.  Slots are (local stage, micro-batch of the round). */
@@ -152,7 +152,8 @@ static inline uint64_t pipe_bytes(const struct pipeline *p, enum value_class cls
 }
 
 /* A micro-batch's own. */
-static inline uint32_t pipe_add_value(const struct pipe_rank *r, enum value_class cls, uint32_t layer, uint32_t micro)
+static inline uint32_t pipe_add_value(const struct pipe_rank *r, enum value_class cls, uint32_t layer,
+                                      uint32_t micro)
 {
     const struct value v = {.bytes = pipe_bytes(r->p, cls, layer, micro),
                             .rank = r->rank,

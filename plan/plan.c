@@ -95,7 +95,7 @@ void plan_reserve(struct plan *plan, const struct plan_room *more)
         bytes += (room * all[i].bytes_each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
     const size_t order = bytes;
-    bytes += 2 * more->ops * sizeof *plan->order;
+    bytes += (more->ops + more->gang_ops) * sizeof *plan->order;
     char *block = huge_alloc(bytes, 1), *at = block;
     for (unsigned i = 0; i < GROWING; i++) {
         const uint32_t room = (uint32_t)MAX(all[i].used + wanted[i], *all[i].room);

@@ -173,6 +173,7 @@ void plan_release(struct plan *); /* safe on a plan that is partly built */
 /* Room for so many more, so that a large plan does not move while it grows: once, of a plan that is to be large. */
 struct plan_room {
     uint64_t ops, values, accesses, deps, gangs;
+    uint64_t gang_ops; /* of the ops */
 };
 void plan_reserve(struct plan *, const struct plan_room *);
 

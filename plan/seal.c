@@ -54,19 +54,30 @@ static bool refuse_value(const struct seal *s, uint32_t value, const char *what)
     return false;
 }
 
+static bool check_view(struct seal *s, uint32_t i)
+{
+    const struct plan *plan = s->plan;
+    const struct value *v = &plan->values[i];
+    if (v->root >= plan->n_values || plan->values[v->root].root != v->root)
+        return refuse_value(s, i, "which is a view of something that is no root");
+    const struct value *root = &plan->values[v->root];
+    if (v->rank != root->rank)
+        return refuse_value(s, i, "which is of a wrong rank or class");
+    if (v->offset > root->bytes || v->bytes > root->bytes - v->offset)
+        return refuse_value(s, i, "which lies outside its root");
+    s->views |= v->root != i;
+    return true;
+}
+
 static bool check_values(struct seal *s)
 {
     const struct plan *plan = s->plan;
     for (uint32_t i = 0; i < plan->n_values; i++) {
         const struct value *v = &plan->values[i];
-        if (v->root >= plan->n_values || plan->values[v->root].root != v->root)
-            return refuse_value(s, i, "which is a view of something that is no root");
-        const struct value *root = &plan->values[v->root];
-        if (v->rank >= plan->t.n_ranks || v->rank != root->rank || v->cls >= VALUE_CLASSES)
+        if ((v->root != i || v->offset) && !check_view(s, i))
+            return false;
+        if (v->rank >= plan->t.n_ranks || v->cls >= VALUE_CLASSES)
             return refuse_value(s, i, "which is of a wrong rank or class");
-        if (v->offset > root->bytes || v->bytes > root->bytes - v->offset)
-            return refuse_value(s, i, "which lies outside its root");
-        s->views |= v->root != i;
     }
     return true;
 }
@@ -189,7 +200,8 @@ static void begin(struct seal *s)
         plan->gangs[g].n = 0;
     const gsize n_nodes = (gsize)plan->n_ops + 1;
     huge_arena_init(&s->arena, huge_arena_bytes(n_nodes, sizeof *s->links.nodes) +
-                                   huge_arena_bytes(plan->n_gangs, sizeof *s->links.meets) + hazards_bytes(plan));
+                                   huge_arena_bytes(plan->n_gangs, sizeof *s->links.meets) +
+                                   hazards_bytes(plan));
     s->links.nodes = huge_arena_take(&s->arena, n_nodes, sizeof *s->links.nodes);
     s->links.meets = huge_arena_take(&s->arena, plan->n_gangs, sizeof *s->links.meets);
     s->links.nodes[plan->n_ops] = (struct seal_node){.first_dep = plan->n_deps};

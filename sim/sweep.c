@@ -214,7 +214,8 @@ static int64_t ready_ns(const struct plan *plan, uint32_t op, const int64_t *lan
     return ns;
 }
 
-/* The order goes through all ranks at once, which no cache foresees; but what comes next of a rank is a little further on. */
+/* The order goes through all ranks at once, which no cache foresees; but what comes next of a rank is a
+ * little further on. */
 static inline void fetch(const struct plan *plan, uint32_t id, const int64_t *end_ns)
 {
     enum { OPS = 8 };

@@ -29,6 +29,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-gate \
 	%D%/t-grid \
 	%D%/t-hops \
+	%D%/t-huge \
 	%D%/t-import \
 	%D%/t-json \
 	%D%/t-lang \

@@ -77,6 +77,33 @@ static void test_every_size(void)
     g_assert_cmpuint(plans, >, 500);
 }
 
+/* The last micro-batch may be smaller: values and costs are as large as its samples. */
+static void test_smaller_last(void)
+{
+    enum { CHUNKS_HERE = 12 };
+    for (unsigned i = 0; schedules[i]; i++) {
+        const uint32_t per_rank = MAX(schedules[i]->stages, 1);
+        struct model *model = model_of(3 * per_rank);
+        struct shape shape = shape_of(model, schedules[i], 3, per_rank, CHUNKS_HERE);
+        struct plan plan;
+        GError *error = NULL;
+        shape.batch = 3 * CHUNKS_HERE - 1;
+        plan_make(&mode_pipeline, &shape, &plan, &error);
+        g_assert_no_error(error);
+        g_assert_cmpuint(plan.micro_rows[CHUNKS_HERE - 1], ==, 2);
+        plan_check_run(&plan, model, &error);
+        g_assert_no_error(error);
+        uint64_t bytes[] = {0, 0};
+        for (uint32_t v = 0; v < plan.n_values; v++)
+            if (plan.values[v].cls == VALUE_ACT && plan.values[v].micro + 2 >= CHUNKS_HERE)
+                bytes[plan.values[v].micro + 1 == CHUNKS_HERE] += plan.values[v].bytes;
+        g_assert_cmpuint(bytes[0], >, 0);
+        g_assert_cmpuint(2 * bytes[0], ==, 3 * bytes[1]);
+        plan_release(&plan);
+        model_free(model);
+    }
+}
+
 static double makespan(const char *name, uint32_t ranks, uint32_t per_rank, uint32_t chunks, uint32_t rounds,
                        const char *costs)
 {
@@ -178,6 +205,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/pipeline/every-size", test_every_size);
+    g_test_add_func("/pipeline/smaller-last", test_smaller_last);
     g_test_add_func("/pipeline/makespans", test_makespans);
     g_test_add_func("/pipeline/one-lane", test_one_lane);
     g_test_add_func("/pipeline/refused", test_refused);

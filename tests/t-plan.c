@@ -550,10 +550,28 @@ static void test_refused(void)
     model_free(model);
 }
 
-/* A plan that grows beyond what was reserved, array after array, holds what was added. */
-static void test_reserve(void)
+/* Sealed again, the order is the same. */
+static void check_order(struct plan *plan)
+{
+    GError *error = NULL;
+    for (unsigned times = 0; times < 2; times++) {
+        plan_seal(plan, &error);
+        g_assert_no_error(error);
+        g_assert_cmpuint(plan->n_gang_ops, ==, plan->n_ops);
+        for (uint32_t i = 0; i < plan->n_ops; i++) {
+            g_assert_cmpuint(plan->order[i], ==, i);
+            g_assert_cmpuint(plan->gang_ops[plan->gangs[i].first], ==, i);
+        }
+    }
+}
+
+/* A plan that grows beyond what was reserved, array after array, or has room for all of it, holds what was
+ * added. */
+static void test_reserve(gconstpointer enough)
 {
     enum { OPS = 3000 };
+    const struct plan_room some = {.ops = 1500, .values = 2000, .accesses = 20, .gangs = 1100},
+                           all = {OPS + 16, OPS + 16, 2 * OPS + 16, OPS + 16, OPS + 16, OPS + 16};
     struct plan plan;
     plan_init(&plan);
     plan.t.n_ranks = 1;
@@ -562,8 +580,7 @@ static void test_reserve(void)
     uint32_t id = plan_add_value(&plan, &(struct value){.bytes = 7, .flags = VALUE_LIVE_IN});
     for (uint32_t i = 0; i < OPS; i++) {
         if (i == 10)
-            plan_reserve(&plan,
-                         &(struct plan_room){.ops = 1500, .values = 2000, .accesses = 20, .gangs = 1100});
+            plan_reserve(&plan, enough ? &all : &some);
         const struct op_tag tag = {.kind = OP_FWD,
                                    .layer0 = LAYER_NONE,
                                    .layer1 = LAYER_NONE,
@@ -574,9 +591,12 @@ static void test_reserve(void)
         plan_add_op(&plan, 0, &tag, 0);
         for (uint32_t k = 0; k < i % 3; k++)
             plan_dep(&plan, i - 1 - k);
-        plan_access(&plan, id, ACCESS_READ);
+        const struct access both[] = {{id, ACCESS_READ}, {id + 1, ACCESS_WRITE}};
         id = plan_add_value(&plan, &(struct value){.bytes = i, .index = i});
-        plan_access(&plan, id, ACCESS_WRITE);
+        if (i % 2)
+            plan_access_few(&plan, both, 2);
+        for (unsigned k = 0; k < 2 && i % 2 == 0; k++)
+            plan_access(&plan, both[k].value, both[k].mode);
     }
     g_assert_cmpuint(plan.values[0].bytes, ==, 7);
     for (uint32_t i = 0; i < OPS; i++) {
@@ -592,9 +612,7 @@ static void test_reserve(void)
         for (uint32_t k = 0; k < i % 3; k++)
             g_assert_cmpuint(plan.deps[op->first_dep + k], ==, i - 1 - k);
     }
-    GError *error = NULL;
-    plan_seal(&plan, &error);
-    g_assert_no_error(error);
+    check_order(&plan);
     plan_release(&plan);
 }
 
@@ -613,6 +631,7 @@ int main(int argc, char **argv)
     g_test_add_func("/plan/json", test_json);
     g_test_add_func("/plan/table", test_table);
     g_test_add_func("/plan/refused", test_refused);
-    g_test_add_func("/plan/reserve", test_reserve);
+    g_test_add_data_func("/plan/reserve", NULL, test_reserve);
+    g_test_add_data_func("/plan/reserve/enough", "", test_reserve);
     return g_test_run();
 }

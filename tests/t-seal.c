@@ -404,6 +404,60 @@ static void test_partly_written(void)
     plan_release(&plan);
 }
 
+/* Who writes waits for all that have read, whatever their lanes and in whatever order they came; and what
+ * nobody wrote cannot be added to. */
+static void test_readers(void)
+{
+    enum { READERS = 3 };
+    for (uint32_t missing = 0; missing <= READERS; missing++) {
+        struct plan plan;
+        begin(&plan, 1);
+        const uint32_t value = plan_add_value(&plan, &(struct value){.bytes = 8});
+        op(&plan, 0, OP_FWD, OP_NONE, 0);
+        plan_access(&plan, value, ACCESS_WRITE);
+        for (uint32_t i = 0; i < 2 * READERS; i++) {
+            const uint32_t lane = i < READERS
+                                      ? plan_add_lane(&plan, &(struct lane){"copy", 0, 0, OP_NONE, LANE_COPY})
+                                      : plan.ops[1 + i % READERS].lane;
+            op(&plan, lane, OP_INPUT, OP_NONE, 0);
+            plan_dep(&plan, 0);
+            plan_access(&plan, value, ACCESS_READ);
+        }
+        op(&plan, 1, OP_ALLREDUCE, OP_NONE, 0);
+        for (uint32_t i = 0; i < READERS; i++)
+            if (i != missing)
+                plan_dep(&plan, 1 + READERS + i);
+        plan_access(&plan, value, ACCESS_WRITE);
+        if (missing == READERS)
+            accepted(&plan);
+        else {
+            g_autofree char *what = g_strdup_printf("which op %u (in, rank 0) reads", 1 + READERS + missing);
+            g_assert_cmpuint(refused(&plan, what), ==, 1 + 2 * READERS);
+        }
+        plan.accesses[0].mode = ACCESS_UPDATE;
+        g_assert_cmpuint(refused(&plan, "before anything was written"), ==, 0);
+        plan_release(&plan);
+    }
+}
+
+static void test_value_rank(void)
+{
+    struct plan plan;
+    begin(&plan, 1);
+    const uint32_t value = plan_add_value(&plan, &(struct value){.bytes = 8, .rank = 1});
+    op(&plan, 0, OP_FWD, OP_NONE, 0);
+    plan_access(&plan, value, ACCESS_WRITE);
+    g_assert_cmpuint(refused(&plan, "which is of a wrong rank or class"), ==, 0);
+    plan.values[value].rank = 0;
+    accepted(&plan);
+    plan.values[value].cls = VALUE_CLASSES;
+    g_assert_cmpuint(refused(&plan, "which is of a wrong rank or class"), ==, 0);
+    plan.values[value].cls = VALUE_ACT;
+    plan.values[value].offset = 1;
+    g_assert_cmpuint(refused(&plan, "which lies outside its root"), ==, 0);
+    plan_release(&plan);
+}
+
 /* What orders two accesses may be the last of many dependencies, or an op on a third lane. */
 static void test_many_deps(void)
 {
@@ -525,6 +579,8 @@ int main(int argc, char **argv)
     g_test_add_func("/seal/views", test_views);
     g_test_add_func("/seal/bytes", test_bytes);
     g_test_add_func("/seal/partly-written", test_partly_written);
+    g_test_add_func("/seal/readers", test_readers);
+    g_test_add_func("/seal/value-rank", test_value_rank);
     g_test_add_func("/seal/many-dependencies", test_many_deps);
     g_test_add_func("/seal/path-within-rank", test_path_within_rank);
     g_test_add_func("/seal/three-rank-deadlock", test_three_rank_deadlock);
