@@ -99,7 +99,7 @@ static void test_note_languages(void)
         subject_make(&s[0], i % 2);
         missing = 0;
         for (unsigned k = 0; figures[k]; k++) {
-            const bool alike = figures[k] == &figure_grid || figures[k] == &figure_trend; /* F0 and commits in all */
+            const bool alike = figures[k] == &figure_grid || figures[k] == &figure_trend || figures[k] == &figure_sweep; /* F0, commits, 8 */
             if (!alike && subject_suits(&s[0], figures[k]))
                 found[k] += check_english_names(figures[k], subject_input(&s[0], figures[k]));
             missing += !alike && found[k] < 5;
