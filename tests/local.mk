@@ -6,6 +6,7 @@ AM_TESTS_ENVIRONMENT = \
 	G_TEST_SRCDIR='$(abs_top_srcdir)/tests'; export G_TEST_SRCDIR; \
 	srcdir='$(abs_top_srcdir)'; export srcdir; \
 	PARPROF='$(abs_top_builddir)/parprof'; export PARPROF; \
+	ASAN_OPTIONS='allow_addr2line=1'; export ASAN_OPTIONS; \
 	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0'; export LSAN_OPTIONS; \
 	TSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/tsan.supp'; export TSAN_OPTIONS; \
 	SANITIZED='$(SANITIZE)'; export SANITIZED; \
@@ -90,24 +91,33 @@ UNIT_TESTS = \
 	%D%/t-traffic \
 	%D%/t-train \
 	%D%/t-train-modes
-SHELL_TESTS = \
-	%D%/ci.sh \
-	%D%/cli.sh \
-	%D%/compare.sh \
+CUDA_SHELL_TESTS = \
+	%D%/cuda-clumsy.sh \
 	%D%/cuda-comm.sh \
 	%D%/cuda-ddp.sh \
 	%D%/cuda-emulator.sh \
-	%D%/cuda-clumsy.sh \
 	%D%/cuda-faults.sh \
 	%D%/cuda-gpu-run.sh \
 	%D%/cuda-headers.sh \
 	%D%/cuda-kernels.sh \
+	%D%/cuda-modes.sh \
+	%D%/cuda-output.sh \
+	%D%/cuda-waits.sh
+# What differs where there is a CUDA module, or is about it.
+CUDA_TESTS = \
+	%D%/t-collect \
+	%D%/t-collect-here \
+	$(CUDA_SHELL_TESTS) \
+	%D%/cuda-emulator/bugs.sh \
+	%D%/doctor.sh
+SHELL_TESTS = \
+	$(CUDA_SHELL_TESTS) \
+	%D%/ci.sh \
+	%D%/cli.sh \
+	%D%/compare.sh \
 	%D%/epochs.sh \
 	%D%/gate.sh \
 	%D%/processes.sh \
-	%D%/cuda-modes.sh \
-	%D%/cuda-output.sh \
-	%D%/cuda-waits.sh \
 	%D%/doctor.sh \
 	%D%/gallery.sh \
 	%D%/help.sh \
@@ -131,6 +141,8 @@ COLLECT_CPPFLAGS += $(CUDA_CPPFLAGS) -DTEST_CUPTI
 COLLECT_LIBS += $(CUDA_RUNPATH) $(CUDA_LIBS)
 EXTRA_%C%_t_collect_here_DEPENDENCIES = $(CUDA_BUILT_LIBS)
 endif
+# They are compiled otherwise once the tree is configured otherwise.
+$(%C%_t_collect_OBJECTS) $(%C%_t_collect_here_OBJECTS): config.status
 %C%_t_collect_CPPFLAGS = $(AM_CPPFLAGS) $(COLLECT_CPPFLAGS)
 %C%_t_collect_here_CPPFLAGS = $(AM_CPPFLAGS) $(COLLECT_CPPFLAGS)
 %C%_t_collect_here_LDADD = $(LDADD) $(COLLECT_LIBS)
