@@ -321,20 +321,27 @@ static void paint(const struct scene *s)
     frame_text(f, f->x0, end - FRAME_NOTE / 2, &p->small, ALIGN_LEFT, ROLE_MUTED, note);
 }
 
+/* Of what the slowest rank of any side shows. */
 static void legend(struct scene *s)
 {
-    const struct step_side *last = &s->sides[s->n - 1];
     struct legend_entry entries[LANES_LEGEND_MAX + 2];
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
-    struct step_rows rows;
+    struct step_rows all = {g_new(struct row, s->n), s->n, 0};
 
-    rows_collect(&rows, last->trace, last->analysis->median_step, 1, &last->analysis->slowest_rank);
-    const double ns_per_unit = (double)rows.span_ns / (s->frame.x1 - s->frame.x0);
-    rows_simplify(&rows, ns_per_unit);
-    unsigned n = lanes_legend(&s->frame.pen, &rows, &last->trace->t, ns_per_unit, false, texts, entries);
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct step_side *side = &s->sides[i];
+        struct step_rows rows;
+        rows_collect(&rows, side->trace, side->analysis->median_step, 1, &side->analysis->slowest_rank);
+        rows_simplify(&rows, (double)rows.span_ns / (s->frame.x1 - s->frame.x0));
+        all.rows[i] = rows.rows[0];
+        all.span_ns = MAX(all.span_ns, rows.span_ns);
+        g_free(rows.rows);
+    }
+    unsigned n = lanes_legend(&s->frame.pen, &all, &s->sides[s->n - 1].trace->t,
+                              (double)all.span_ns / (s->frame.x1 - s->frame.x0), false, texts, entries);
     n += s->frame.pen.ops->cells ? 0 : compare_marks_legend(&s->frame.pen, s->longer, s->shorter, &entries[n]);
     frame_legend(&s->frame, n, entries);
-    rows_release(&rows);
+    rows_release(&all);
 }
 
 /* --- the whole */
