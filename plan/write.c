@@ -1,13 +1,13 @@
 #include "plan/plan.h"
 
 /* "layer3.attention", or the first and last layer of several. */
-static void append_layers(const struct plan *plan, const struct op_tag *tag, GString *out)
+static void append_layers(const struct plan *plan, uint32_t layer0, uint32_t layer1, GString *out)
 {
-    if (tag->layer0 >= tag->layer1 || tag->layer1 > plan->t.n_layers)
+    if (layer0 >= layer1 || layer1 > plan->t.n_layers)
         return;
-    g_string_append_printf(out, " %s", plan->t.layers[tag->layer0].name);
-    if (tag->layer1 - tag->layer0 > 1)
-        g_string_append_printf(out, "..%s", plan->t.layers[tag->layer1 - 1].name);
+    g_string_append_printf(out, " %s", plan->t.layers[layer0].name);
+    if (layer1 - layer0 > 1)
+        g_string_append_printf(out, "..%s", plan->t.layers[layer1 - 1].name);
 }
 
 static void append_op(const struct plan *plan, const struct op_tag *tag, GString *out)
@@ -16,7 +16,7 @@ static void append_op(const struct plan *plan, const struct op_tag *tag, GString
     if (tag->bucket != OP_NONE)
         g_string_append_printf(out, " bucket %u", tag->bucket);
     if (tag->bucket == OP_NONE || tag->kind == OP_PACK)
-        append_layers(plan, tag, out);
+        append_layers(plan, tag->layer0, tag->layer1, out);
     if (tag->algo != ALLREDUCE_WHOLE)
         g_string_append_printf(out, " hop %u", tag->hop);
 }
@@ -67,6 +67,25 @@ static void append_buckets(const struct plan *plan, GString *out)
         g_string_append_printf(out, "  %7u  %s\n", b->n_params,
                                b->closed_by < t->n_params ? t->params[b->closed_by].name
                                                           : "- (what was left)");
+    }
+}
+
+static void append_stages(const struct plan *plan, GString *out)
+{
+    const struct tables *t = &plan->t;
+    if (t->n_stages)
+        g_string_append(out, "\nstage  rank   parameters       MiB  layers\n");
+    for (uint32_t s = 0; s < t->n_stages; s++) {
+        const struct stage_row *stage = &t->stages[s];
+        uint64_t bytes = 0;
+        for (uint32_t i = 0; i < t->n_params; i++)
+            if (t->params[i].layer >= stage->layer0 && t->params[i].layer < stage->layer1)
+                bytes += t->params[i].bytes;
+        g_string_append_printf(out, "%5u  %4u  %11" G_GUINT64_FORMAT, s, stage->rank,
+                               bytes / dtype_bytes(plan->override.dtype));
+        append_mib(out, "  %8s ", bytes);
+        append_layers(plan, stage->layer0, stage->layer1, out);
+        g_string_append_c(out, '\n');
     }
 }
 
@@ -133,6 +152,7 @@ void plan_write_table(const struct plan *plan, GString *out)
 {
     append_summary(plan, out);
     append_buckets(plan, out);
+    append_stages(plan, out);
     append_kinds(plan, out);
     append_memory(plan, out);
     g_string_append(out, "\nrank 0: in order on each lane, and after the operations named\n"

@@ -19,11 +19,19 @@ static int by_size(const void *a, const void *b)
     return (x->reason > y->reason) - (x->reason < y->reason);
 }
 
+/* What all communication but waiting is exposed for, where nothing could have hidden it; NULL: something could. */
+static const char *begins_after(const struct report *r)
+{
+    const char *overlap = report_overlap(r);
+    if (!g_strcmp0(r->trace->t.mode, "dp"))
+        return "because DataParallel never computes beside it";
+    return overlap && strcmp(overlap, "none") == 0 ? "because without overlap it begins after backward" : NULL;
+}
+
 /* What is seen of the causes at that many decimals, in falling order; how many parts. */
 static unsigned split(const struct report *r, const struct causes *causes, struct part parts[static REASONS])
 {
-    const char *overlap = report_overlap(r);
-    const bool apart = overlap && strcmp(overlap, "none") == 0;
+    const bool apart = begins_after(r) != NULL;
     int64_t least_ns = 500000;
     unsigned n = 0;
     for (int i = text_decimals(r); i > 0; i--)
@@ -74,7 +82,7 @@ static void explain(const struct report *r, unsigned reason, GString *out)
     const struct causes *all = &r->analysis->causes[r->analysis->slowest_rank];
     bool plural;
     if (reason == REASON_NO_OVERLAP) {
-        g_string_append(out, "because without overlap it begins after backward");
+        g_string_append(out, begins_after(r));
     } else if (reason == CAUSE_LATE_PEER) {
         const bool alone = all->late_rank_ns == all->ns[CAUSE_LATE_PEER];
         g_string_append_printf(out,

@@ -45,4 +45,38 @@ result $? "a timeline has no alignment"
 run render r.json --figure grid
 [ "$status" = 2 ] && grep -q 'needs the trace' "$dir/err"
 result $? "a report has no grid"
+
+# ---- what the numbers are: closed forms and published orders, from the command line
+makespan() { # makespan MS OPTIONS
+    ms=$1
+    shift
+    # shellcheck disable=SC2086
+    run --mode pipeline --backend sim --layers 16 --ranks 4 --chunks 8 --figure none "$@"
+    [ "$status" = 0 ] && grep -q "^makespan $ms ms " "$dir/out" || { ok=1 && echo "# $*: not $ms"; }
+}
+ok=0
+for case in naive:96.0 gpipe:33.0 gpipe-torch:33.0 1f1b:33.0 interleaved:28.5 looped-bfs:28.5 zb1p:27.0 zb2p:27.0 zbv:25.5 dualpipev:27.0 pipedream:33.0; do
+    makespan "${case#*:}" --cost unit --schedule "${case%:*}"
+done
+result $ok "the makespan of every schedule at 4 x 8"
+ok=0
+for c in 0.25:37.0:34.5 0.5:41.0:36.0 1:49.0:39.0; do
+    forms=${c#*:}
+    makespan "${forms%:*}" --cost "unit:F=1,B=1,W=1,C=${c%%:*}" --schedule 1f1b
+    makespan "${forms#*:}" --cost "unit:F=1,B=1,W=1,C=${c%%:*}" --schedule gpipe
+done
+result $ok "hops of a latency C no longer than a forward: 1F1B 33 + 16 C, GPipe 33 + 6 C"
+ok=0
+for case in 1f1b:66.0 zb1p:54.0 zb2p:51.0; do
+    makespan "${case#*:}" --cost unit --chain 2 --schedule "${case%:*}"
+done
+result $ok "two chained steps"
+ok=0
+for case in never:33.0 except-last:40.0 always:41.0; do
+    makespan "${case#*:}" --cost unit --checkpoint "${case%:*}" --schedule gpipe
+done
+result $ok "forward again: of no, all but the last, and all micro-batches"
+run plan --mode pipeline --model transformer-lm --ranks 2 --chunks 8 --batch 20 --split tutorial
+grep -q '^ *0 *0 *722116608 ' "$dir/out" && grep -q '^ *1 *1 *722145390 ' "$dir/out"
+result $? "the tutorial's split has the tutorial's parameters"
 done_testing

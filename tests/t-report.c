@@ -236,6 +236,11 @@ static void test_why(void)
         &f.report,
         "\n19.0 ms exposed: 18.0 because without overlap it begins after backward, 1.0 waiting for rank 1.\n",
         true);
+    f.report.options = NULL;
+    f.run.t.mode = "dp";
+    expect_part(&f.report,
+                "\n19.0 ms exposed: 18.0 because DataParallel never computes beside it, 1.0 waiting for rank 1.\n",
+                true);
     fixture_release(&f);
 }
 
