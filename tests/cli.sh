@@ -194,7 +194,8 @@ run --backend sim --model bert-base --ranks 3 --trace a.json --report ar.json -o
 cp "$dir/out" a.txt
 LC_ALL=de_DE.UTF-8 run --backend sim --model bert-base --ranks 3 --trace b.json --report br.json -o b.svg
 grep -v '^wrote' "$dir/out" >b.txt
-grep -v '^wrote' a.txt | cmp -s - b.txt && cmp -s a.json b.json && cmp -s a.svg b.svg && cmp -s ar.json br.json &&
+grep -v '^wrote' a.txt | cmp -s - b.txt && cmp -s a.json b.json && cmp -s a.svg b.svg &&
+    sed 's/"trace": "b.json"/"trace": "a.json"/' br.json | cmp -s ar.json - &&
     [ -s a.json ] && [ -s a.svg ] && [ -s ar.json ]
 result $? "same options: same bytes of summary, trace, report and figure"
 run plan --mode ddp --format json
