@@ -12,7 +12,7 @@ static void print_one(const char *what, double loss, bool tokens, GString *out)
         g_string_append_printf(out, "%s loss not finite (training diverged; try a smaller --lr)", what);
         return;
     }
-    g_autofree char *number = text_number("%.4g", loss), *perplexity = text_number("%.4g", exp(loss));
+    g_autofree char *number = text_number("%.4g", loss), *perplexity = text_perplexity(loss);
     g_string_append_printf(out, "%s loss %s", what, number);
     if (tokens && isfinite(exp(loss)))
         g_string_append_printf(out, " (perplexity %s)", perplexity);
@@ -38,7 +38,8 @@ void training_print(const struct training *t, bool tokens, GString *out)
         print_best(t, tokens, out);
     if (t->trained == t->n)
         return;
-    g_string_append_printf(out, "epoch %" PRIu32 " was trained, and interrupted while it was validated:", t->trained);
+    g_string_append_printf(
+        out, "epoch %" PRIu32 " was trained, and interrupted while it was validated:", t->trained);
     print_one("", t->epochs[t->n].loss, tokens, out);
     g_string_append_c(out, '\n');
 }
@@ -67,8 +68,8 @@ void training_json(const struct training *t, GString *out)
     }
     g_string_append_c(out, ']');
     if (t->n)
-        g_string_append_printf(out, ",\n  \"best_epoch\": %" PRIu32 ", \"valid_samples\": %" PRIu32, t->best + 1,
-                               t->valid_samples);
+        g_string_append_printf(out, ",\n  \"best_epoch\": %" PRIu32 ", \"valid_samples\": %" PRIu32,
+                               t->best + 1, t->valid_samples);
     if (t->test_samples) {
         number(out, ", ", "test_loss", t->test_loss);
         g_string_append_printf(out, ", \"test_samples\": %" PRIu32, t->test_samples);
