@@ -85,3 +85,20 @@ void json_us(GString *out, int64_t ns)
                              (char)('0' + rest % 10)};
     g_string_append_len(out, decimals, sizeof decimals);
 }
+
+static void begin_member(GString *out, const char *before, const char *key)
+{
+    g_string_append_printf(out, "%s\"%s\": ", before, key);
+}
+
+void json_member_int(GString *out, const char *before, const char *key, int64_t n)
+{
+    begin_member(out, before, key);
+    json_int(out, n);
+}
+
+void json_member_double(GString *out, const char *before, const char *key, double x)
+{
+    begin_member(out, before, key);
+    json_double(out, x);
+}

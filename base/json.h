@@ -37,6 +37,9 @@ void json_string(GString *out, const char *); /* quoted; invalid UTF-8 becomes U
 void json_double(GString *out, double);       /* shortest that reads back the same; not finite: null */
 void json_int(GString *out, int64_t);
 void json_uint(GString *out, uint64_t);
+/* A member of an object: `before`, "{" or ", ", then the key, which needs no escapes, and the value. */
+void json_member_int(GString *out, const char *before, const char *key, int64_t);
+void json_member_double(GString *out, const char *before, const char *key, double);
 void json_us(GString *out, int64_t ns); /* "12.345": microseconds with three decimals, exact */
 
 enum json_type { JSON_NOTHING, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_TEXT, JSON_ARRAY, JSON_OBJECT };

@@ -11,12 +11,6 @@ static void side(const struct side *s, const char *key, GString *out)
     g_string_append_c(out, ']');
 }
 
-static void number(GString *out, const char *key, double x)
-{
-    g_string_append_printf(out, ", \"%s\": ", key);
-    json_double(out, x);
-}
-
 static void metric(const struct compared *c, unsigned m, const char *before, GString *out)
 {
     static const char *const units[] = {
@@ -28,22 +22,22 @@ static void metric(const struct compared *c, unsigned m, const char *before, GSt
         json_string(out, c->why);
     }
     g_string_append_printf(out, ", \"n\": [%u, %u]", c->n[0], c->n[1]);
-    number(out, "base", c->median[0]);
-    number(out, "new", c->median[1]);
-    number(out, "difference", c->difference);
-    number(out, "threshold", c->threshold);
+    json_member_double(out, ", ", "base", c->median[0]);
+    json_member_double(out, ", ", "new", c->median[1]);
+    json_member_double(out, ", ", "difference", c->difference);
+    json_member_double(out, ", ", "threshold", c->threshold);
     if (!c->exact) {
         g_string_append(out, ", \"ci95\": [");
         json_double(out, c->ci[0]);
         g_string_append(out, ", ");
         json_double(out, c->ci[1]);
         g_string_append_c(out, ']');
-        number(out, "p", c->p);
-        number(out, "p_adjusted", c->adjusted);
-        number(out, "autocorrelation", c->rho);
+        json_member_double(out, ", ", "p", c->p);
+        json_member_double(out, ", ", "p_adjusted", c->adjusted);
+        json_member_double(out, ", ", "autocorrelation", c->rho);
     }
     if (c->detects > 0)
-        number(out, "detects", c->detects);
+        json_member_double(out, ", ", "detects", c->detects);
     g_string_append_c(out, '}');
 }
 

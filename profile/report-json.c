@@ -45,11 +45,6 @@ static void labels(const struct trace *trace, GString *out)
     g_string_append(out, "}");
 }
 
-static void named_ns(GString *out, const char *before, const char *key, int64_t ns)
-{
-    g_string_append_printf(out, "%s\"%s\": %" PRId64, before, key, ns);
-}
-
 /* One number a step and rank, which stands at `offset` in its partition. */
 static void sample(GString *out, const struct analysis *a, const char *before, const char *key, size_t offset)
 {
@@ -99,11 +94,11 @@ static void samples(const struct trace *trace, const struct analysis *a, GString
 static void step(const struct analysis *a, GString *out)
 {
     member(out, "step_ns");
-    named_ns(out, "{", "median", a->median_ns);
+    json_member_int(out, "{", "median", a->median_ns);
     if (a->n_steps >= CI95_SAMPLES)
         g_string_append_printf(out, ", \"ci95\": [%" PRId64 ", %" PRId64 "]", a->ci95_ns[0], a->ci95_ns[1]);
-    named_ns(out, ", ", "min", a->min_ns);
-    named_ns(out, ", ", "max", a->max_ns);
+    json_member_int(out, ", ", "min", a->min_ns);
+    json_member_int(out, ", ", "max", a->max_ns);
     g_string_append(out, "}");
     member(out, "median_step");
     g_string_append_printf(out, "%" PRIu32, a->median_step);
@@ -115,7 +110,7 @@ static void causes(const struct causes *c, GString *out)
 {
     g_string_append(out, ", \"causes_ns\": ");
     for (unsigned cause = 0; cause < CAUSES; cause++)
-        named_ns(out, cause ? ", " : "{", cause_name(cause), c->ns[cause]);
+        json_member_int(out, cause ? ", " : "{", cause_name(cause), c->ns[cause]);
     g_string_append(out, "}");
     if (c->late_rank != OP_NONE)
         g_string_append_printf(out, ", \"late_rank\": %" PRIu32, c->late_rank);
@@ -130,11 +125,11 @@ static const struct partition *slowest(const struct analysis *a)
 static void partition(const struct analysis *a, GString *out)
 {
     const struct partition *p = slowest(a);
-    named_ns(out, "{", "compute", p->compute_ns);
-    named_ns(out, ", ", "exposed_comm", p->exposed_comm_ns);
-    named_ns(out, ", ", "exposed_copy", p->exposed_copy_ns);
-    named_ns(out, ", ", "idle", p->idle_ns);
-    named_ns(out, ", ", "span", p->window_ns);
+    json_member_int(out, "{", "compute", p->compute_ns);
+    json_member_int(out, ", ", "exposed_comm", p->exposed_comm_ns);
+    json_member_int(out, ", ", "exposed_copy", p->exposed_copy_ns);
+    json_member_int(out, ", ", "idle", p->idle_ns);
+    json_member_int(out, ", ", "span", p->window_ns);
     g_string_append(out, "}");
 }
 
@@ -144,12 +139,12 @@ static void overlap(const struct analysis *a, GString *out)
     if (p->comm_ns == 0)
         return;
     member(out, "overlap");
-    named_ns(out, "{", "comm_ns", p->comm_ns);
-    named_ns(out, ", ", "hidden_ns", p->hidden_comm_ns);
-    named_ns(out, ", ", "exposed_ns", p->exposed_comm_ns);
+    json_member_int(out, "{", "comm_ns", p->comm_ns);
+    json_member_int(out, ", ", "hidden_ns", p->hidden_comm_ns);
+    json_member_int(out, ", ", "exposed_ns", p->exposed_comm_ns);
     if (a->transfer_ns || a->wait_ns) {
-        named_ns(out, ", ", "transfer_ns", a->transfer_ns);
-        named_ns(out, ", ", "wait_ns", a->wait_ns);
+        json_member_int(out, ", ", "transfer_ns", a->transfer_ns);
+        json_member_int(out, ", ", "wait_ns", a->wait_ns);
     }
     g_string_append(out, ", \"percent\": ");
     json_double(out, (double)p->hidden_comm_ns / (double)p->comm_ns * 100);
@@ -166,7 +161,7 @@ static void launches(const struct analysis *a, GString *out)
     if (a->launch_wait_ns < 0)
         return;
     member(out, "launches");
-    named_ns(out, "{", "wait_ns", a->launch_wait_ns);
+    json_member_int(out, "{", "wait_ns", a->launch_wait_ns);
     g_string_append(out, ", \"percent\": ");
     json_double(out, report_launch_percent(a));
     g_string_append_printf(out, ", \"bound\": %s}", analysis_launch_bound(a) ? "true" : "false");
@@ -190,7 +185,7 @@ static void records(const struct trace *trace, GString *out)
 static void phases(const struct analysis *a, GString *out)
 {
     for (unsigned phase = 0; phase < PHASES; phase++)
-        named_ns(out, phase ? ", " : "{", phase_name(phase), a->phase_ns[phase]);
+        json_member_int(out, phase ? ", " : "{", phase_name(phase), a->phase_ns[phase]);
     g_string_append(out, "}");
 }
 
@@ -199,7 +194,7 @@ static void bandwidth(const struct trace *trace, const struct bucket_times *t, u
     double algorithm, bus;
     uint64_t ns;
     if (bucket_bandwidth(t, trace->t.buckets[bucket].bytes, &algorithm, &bus)) {
-        named_ns(out, ", ", "transfer_ns", t->transfer_ns);
+        json_member_int(out, ", ", "transfer_ns", t->transfer_ns);
         g_string_append(out, ", \"algbw_bytes_per_s\": ");
         json_double(out, algorithm);
         g_string_append(out, ", \"busbw_bytes_per_s\": ");
@@ -215,12 +210,12 @@ static void bucket_times(const struct trace *trace, const struct analysis *a, ui
     if (t->rank == OP_NONE)
         return;
     g_string_append_printf(out, ", \"rank\": %" PRIu32, t->rank);
-    named_ns(out, ", ", "ready_ns", t->ready_ns);
-    named_ns(out, ", ", "launch_ns", t->launch_ns);
-    named_ns(out, ", ", "start_ns", t->start_ns);
-    named_ns(out, ", ", "end_ns", t->end_ns);
-    named_ns(out, ", ", "hidden_ns", t->hidden_ns);
-    named_ns(out, ", ", "exposed_ns", t->exposed_ns);
+    json_member_int(out, ", ", "ready_ns", t->ready_ns);
+    json_member_int(out, ", ", "launch_ns", t->launch_ns);
+    json_member_int(out, ", ", "start_ns", t->start_ns);
+    json_member_int(out, ", ", "end_ns", t->end_ns);
+    json_member_int(out, ", ", "hidden_ns", t->hidden_ns);
+    json_member_int(out, ", ", "exposed_ns", t->exposed_ns);
     bandwidth(trace, t, bucket, out);
     causes(&a->bucket_causes[(gsize)t->rank * (a->n_buckets + 1) + bucket], out);
 }
@@ -294,7 +289,7 @@ static void prediction(const struct report *r, GString *out)
     if (!r->predicted_analysis || r->trace->simulated)
         return;
     member(out, "prediction");
-    named_ns(out, "{", "step_ns", r->predicted_analysis->median_ns);
+    json_member_int(out, "{", "step_ns", r->predicted_analysis->median_ns);
     if (r->analysis->median_ns) {
         g_string_append(out, ", \"error_percent\": ");
         json_double(out, report_error_percent(r->predicted_analysis, r->analysis));
@@ -309,12 +304,12 @@ static void variant(const struct variant *v, const char *before, GString *out)
     g_string_append_printf(out, "%s\n  {\"overlap\": ", before);
     json_string(out, v->name);
     g_string_append_printf(out, ", \"measured\": %s", v->trace->simulated ? "false" : "true");
-    named_ns(out, ", ", "step_ns", a->median_ns);
-    named_ns(out, ", ", "exposed_comm_ns", p->exposed_comm_ns);
+    json_member_int(out, ", ", "step_ns", a->median_ns);
+    json_member_int(out, ", ", "exposed_comm_ns", p->exposed_comm_ns);
     if (v->predicted && !v->trace->simulated)
-        named_ns(out, ", ", "predicted_step_ns", v->predicted->median_ns);
-    named_ns(out, ", ", "comm_ns", p->comm_ns);
-    named_ns(out, ", ", "hidden_comm_ns", p->hidden_comm_ns);
+        json_member_int(out, ", ", "predicted_step_ns", v->predicted->median_ns);
+    json_member_int(out, ", ", "comm_ns", p->comm_ns);
+    json_member_int(out, ", ", "hidden_comm_ns", p->hidden_comm_ns);
     g_string_append(out, ",\n   \"partition_ns\": ");
     partition(a, out);
     g_string_append(out, ",\n   \"phases_ns\": ");
@@ -327,7 +322,7 @@ static void variants(const struct report *r, GString *out)
     const struct variant *none = report_baseline(r), run = report_run(r);
     if (none) {
         member(out, "unoverlapped");
-        named_ns(out, "{", "step_ns", none->analysis->median_ns);
+        json_member_int(out, "{", "step_ns", none->analysis->median_ns);
         g_string_append_printf(out, ", \"simulated\": %s}", none->trace->simulated ? "true" : "false");
     }
     if (!r->n_others)

@@ -159,11 +159,6 @@ void report_pipeline(const struct report *r, GString *out)
 
 /* --- JSON */
 
-static void json_ns(GString *out, const char *before, const char *key, int64_t ns)
-{
-    g_string_append_printf(out, "%s\"%s\": %" PRId64, before, key, ns);
-}
-
 /* A number a rank, which stands at `offset`. */
 static void json_ranks(GString *out, const struct pipeline_times *p, const char *key, size_t offset)
 {
@@ -197,11 +192,11 @@ static void json_stages(GString *out, const struct tables *t, const struct pipel
         const struct stage_row *row = &t->stages[s];
         g_string_append_printf(out, "%s{\"rank\": %" PRIu32 ", \"layer0\": %" PRIu32 ", \"layer1\": %" PRIu32,
                                s ? ", " : "", row->rank, row->layer0, row->layer1);
-        json_ns(out, ", ", "busy_ns", p->stage_ns[s]);
+        json_member_int(out, ", ", "busy_ns", p->stage_ns[s]);
         g_string_append(out, "}");
     }
     g_string_append_printf(out, "],\n  \"slowest_stage\": {\"stage\": %" PRIu32, p->slowest_stage);
-    json_ns(out, ", ", "micro_batch_ns", p->stage_ns[p->slowest_stage] / p->n_micro);
+    json_member_int(out, ", ", "micro_batch_ns", p->stage_ns[p->slowest_stage] / p->n_micro);
     g_string_append(out, ", \"excess_percent\": ");
     json_double(out, pipeline_stage_excess(p));
     g_string_append(out, "}");
@@ -217,10 +212,10 @@ void pipeline_json(const struct trace *trace, const struct pipeline_times *p, GS
     }
     g_string_append_printf(out, "\"micro_batches\": %" PRIu32 ", \"rounds\": %" PRIu32, p->n_micro,
                            p->n_rounds);
-    json_ns(out, ", ", "unit_ns", p->unit_ns);
-    json_ns(out, ", ", "makespan_ns", p->makespan_ns);
+    json_member_int(out, ", ", "unit_ns", p->unit_ns);
+    json_member_int(out, ", ", "makespan_ns", p->makespan_ns);
     if (p->period_ns >= 0)
-        json_ns(out, ", ", "period_ns", p->period_ns);
+        json_member_int(out, ", ", "period_ns", p->period_ns);
     g_string_append(out, ", \"bubble_of_total\": ");
     json_double(out, pipeline_bubble_of_total(p));
     g_string_append(out, ", \"bubble_of_ideal\": ");

@@ -19,6 +19,12 @@ char *text_number(const char *format, double x)
     return g_strdup(g_ascii_formatd(text, sizeof text, format, x));
 }
 
+char *text_perplexity(double loss)
+{
+    const double x = exp(loss);
+    return text_number(x >= 9999.5 && x < 1e9 ? "%.0f" : "%.4g", x);
+}
+
 char *text_ms(int64_t ns, int decimals)
 {
     const char *const formats[] = {"%.0f", "%.1f", "%.2f", "%.3f"};

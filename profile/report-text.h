@@ -8,6 +8,8 @@
 int text_decimals(const struct report *);
 /* Texts are the caller's to g_free. */
 char *text_number(const char *format, double x);
+/* What a loss of a token each means: as unsure as choosing among so many; "185.3", "12998", "1.2e+15". */
+char *text_perplexity(double loss);
 char *text_ms(int64_t ns, int decimals);
 char *text_percent(double x); /* "−1.8 %", with a minus as wide as a digit, and no negative zero */
 /* "layer6.feed_forward.out" for its weight; the middle of a long name gives way. */

@@ -300,12 +300,6 @@ static void print_differing(const struct trace *trace, uint32_t differ, GString 
     g_string_append(out, "they no longer train one model. The numbers above are of a broken run. ***\n");
 }
 
-/* What a loss of a token each means: as unsure as choosing among so many. */
-static char *perplexity(double loss)
-{
-    return text_number("%.4g", exp(loss));
-}
-
 static void print_loss(const struct report *r, GString *out)
 {
     const struct trace *trace = r->trace;
@@ -319,7 +313,7 @@ static void print_loss(const struct report *r, GString *out)
     if (!isfinite(last)) {
         g_string_append(out, " (training diverged; try a smaller --lr)");
     } else if (r->tokens && isfinite(first)) {
-        g_autofree char *before = perplexity(first), *after = perplexity(last);
+        g_autofree char *before = text_perplexity(first), *after = text_perplexity(last);
         g_string_append_printf(out, " (perplexity %s", before);
         g_string_append_printf(out, trace->n_steps > 1 ? " → %s)" : ")", after);
     }

@@ -12,7 +12,7 @@ static void print_one(const char *what, double loss, bool tokens, GString *out)
         g_string_append_printf(out, "%s loss not finite (training diverged; try a smaller --lr)", what);
         return;
     }
-    g_autofree char *number = text_number("%.4g", loss), *perplexity = text_number("%.4g", exp(loss));
+    g_autofree char *number = text_number("%.4g", loss), *perplexity = text_perplexity(loss);
     g_string_append_printf(out, "%s loss %s", what, number);
     if (tokens && isfinite(exp(loss)))
         g_string_append_printf(out, " (perplexity %s)", perplexity);
@@ -38,15 +38,10 @@ void training_print(const struct training *t, bool tokens, GString *out)
         print_best(t, tokens, out);
     if (t->trained == t->n)
         return;
-    g_string_append_printf(out, "epoch %" PRIu32 " was trained, and interrupted while it was validated:", t->trained);
+    g_string_append_printf(
+        out, "epoch %" PRIu32 " was trained, and interrupted while it was validated:", t->trained);
     print_one("", t->epochs[t->n].loss, tokens, out);
     g_string_append_c(out, '\n');
-}
-
-static void number(GString *out, const char *before, const char *key, double x)
-{
-    g_string_append_printf(out, "%s\"%s\": ", before, key);
-    json_double(out, x);
 }
 
 void training_json(const struct training *t, GString *out)
@@ -56,21 +51,21 @@ void training_json(const struct training *t, GString *out)
         const struct epoch *e = &t->epochs[i];
         g_string_append_printf(out, "%s\n  {\"epoch\": %" PRIu32 ", \"batches\": %" PRIu32, i ? "," : "",
                                i + 1, e->batches);
-        number(out, ", ", "lr", e->lr);
-        number(out, ", ", "ms_batch", e->ms_batch);
-        number(out, ", ", "loss", e->loss);
+        json_member_double(out, ", ", "lr", e->lr);
+        json_member_double(out, ", ", "ms_batch", e->ms_batch);
+        json_member_double(out, ", ", "loss", e->loss);
         if (i < t->n) {
-            number(out, ", ", "valid_loss", e->valid_loss);
-            number(out, ", ", "seconds", e->seconds);
+            json_member_double(out, ", ", "valid_loss", e->valid_loss);
+            json_member_double(out, ", ", "seconds", e->seconds);
         }
         g_string_append_c(out, '}');
     }
     g_string_append_c(out, ']');
     if (t->n)
-        g_string_append_printf(out, ",\n  \"best_epoch\": %" PRIu32 ", \"valid_samples\": %" PRIu32, t->best + 1,
-                               t->valid_samples);
+        g_string_append_printf(out, ",\n  \"best_epoch\": %" PRIu32 ", \"valid_samples\": %" PRIu32,
+                               t->best + 1, t->valid_samples);
     if (t->test_samples) {
-        number(out, ", ", "test_loss", t->test_loss);
+        json_member_double(out, ", ", "test_loss", t->test_loss);
         g_string_append_printf(out, ", \"test_samples\": %" PRIu32, t->test_samples);
     }
     g_string_append_c(out, '}');

@@ -19,13 +19,15 @@ static int by_size(const void *a, const void *b)
     return (x->reason > y->reason) - (x->reason < y->reason);
 }
 
-/* What all communication but waiting is exposed for, where nothing could have hidden it; NULL: something could. */
+/* What all communication but waiting is exposed for, where nothing could have hidden it; NULL: something
+ * could. */
 static const char *begins_after(const struct report *r)
 {
     const char *overlap = report_overlap(r);
     if (!g_strcmp0(r->trace->t.mode, "dp"))
         return "because DataParallel never computes beside it";
-    return overlap && strcmp(overlap, "none") == 0 ? "because without overlap it begins after backward" : NULL;
+    return overlap && strcmp(overlap, "none") == 0 ? "because without overlap it begins after backward"
+                                                   : NULL;
 }
 
 /* What is seen of the causes at that many decimals, in falling order; how many parts. */

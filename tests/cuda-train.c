@@ -10,6 +10,7 @@
 #include "exec/exec.h"
 #include "plan/mode.h"
 #include "profile/trace.h"
+#include "tests/norm-rule.h"
 #include "tests/pairs.h"
 
 enum { STEPS = 2 };
@@ -134,31 +135,22 @@ static void release(struct result *r)
     model_free(r->model);
 }
 
-static double norm(const float *x, const float *y, uint64_t n)
+static double *widened(const float *x, uint64_t n)
 {
-    double sum = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        double d = (double)x[i] - (y ? (double)y[i] : 0);
-        sum += d * d;
-    }
-    return sqrt(sum);
+    double *wide = g_new(double, n);
+    for (uint64_t i = 0; i < n; i++)
+        wide[i] = (double)x[i];
+    return wide;
 }
 
-/* Each parameter's own error is bounded by its norm and, a little, by that of all. */
 static bool close_to(const char *what, const struct model *model, const float *got, const float *want,
                      double own_error, double all_error)
 {
-    double all = norm(want, NULL, model->numel);
-    for (uint32_t p = 0; p < model->n_params;
-         got += model->params[p].numel, want += model->params[p++].numel) {
-        uint64_t n = model->params[p].numel;
-        double off = norm(got, want, n), own = norm(want, NULL, n);
-        if (!(off <= own_error * own + all_error * all)) {
-            fprintf(stderr, "%s of %s is off by %g of %g\n", what, model->params[p].name, off, own);
-            return false;
-        }
-    }
-    return all > 0;
+    g_autofree double *left = widened(got, model->numel), *right = widened(want, model->numel);
+    g_autofree char *off = norm_rule(model, left, right, own_error, all_error);
+    if (off)
+        fprintf(stderr, "%s: %s\n", what, off);
+    return !off;
 }
 
 static bool same_losses(const struct result *got, const struct result *want, double error)

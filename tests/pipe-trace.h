@@ -4,8 +4,7 @@
 
 #include "plan/schedule.h"
 #include "profile/analyze.h"
-#include "sim/cost-model.h"
-#include "sim/sim.h"
+#include "tests/unit-trace.h"
 
 struct pipe_case {
     const char *schedule, *cost;
@@ -15,30 +14,14 @@ struct pipe_case {
 
 static inline void pipe_simulate(const struct pipe_case *c, struct trace *trace)
 {
-    const struct model_override small = {.layers = 16, .d = 16, .heads = 2, .ff = 32, .vocab = 50, .seq = 6};
-    GError *error = NULL;
-    struct model *model = model_load("mini", &small, &error);
-    g_assert_no_error(error);
-    const struct shape shape = {.model = model,
-                                .ranks = c->ranks,
+    const struct shape shape = {.ranks = c->ranks,
                                 .batch = c->chunks * 2,
                                 .schedule = schedule_find(c->schedule),
                                 .chunks = c->chunks,
                                 .stages_per_rank = c->per_rank,
                                 .rounds = c->rounds,
                                 .checkpoint = c->checkpoint};
-    struct plan plan;
-    plan_make(&mode_pipeline, &shape, &plan, &error);
-    g_assert_no_error(error);
-    struct cost_model *costs = cost_unit_new(c->cost, &error);
-    g_assert_no_error(error);
-    const struct run run = {.plan = &plan, .model = model, .costs = costs};
-    trace_init(trace);
-    sim_engine.run(&run, trace, &error);
-    g_assert_no_error(error);
-    cost_model_free(costs);
-    plan_release(&plan);
-    model_free(model);
+    unit_simulate(&mode_pipeline, 16, shape, c->cost, trace);
 }
 
 /* Two ranks, a stage each; lanes of rank r: 3r compute, 3r + 1 receives, 3r + 2 sends. */

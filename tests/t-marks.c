@@ -66,7 +66,7 @@ static void test_notes(void)
 /* What the English figure calls wide spans is found in the Korean one, where it may be called otherwise. */
 static unsigned check_english_names(const struct figure *f, const struct figure_input *in)
 {
-    const struct figure_options english = {.width = 1280, .height = 2000};
+    const struct figure_options english = {.width = 1280, .height = 6000};
     struct draw *d = draw(f, in, &english, NULL);
     unsigned found = 0;
     for (unsigned i = 0; d && i < d->items->len && found < 20; i++) {
@@ -77,7 +77,7 @@ static unsigned check_english_names(const struct figure *f, const struct figure_
         g_autofree char *note = g_strdup_printf("x@%s", parts[0]);
         g_autoptr(GError) error = NULL;
         const struct figure_options korean = {
-            .width = 1280, .height = 2000, .lang = language_find("ko", NULL), .notes = note};
+            .width = 1280, .height = 6000, .lang = language_find("ko", NULL), .notes = note};
         struct draw *noted = draw(f, in, &korean, &error);
         if (!noted && !strstr(error->message, "no room"))
             g_error("%s: %s", f->name, error->message);

@@ -391,6 +391,29 @@ static void test_costs_more(void)
     fixture_release(&f);
 }
 
+/* Perplexities are counts of choices, of which even a bad model has no need of an exponent. */
+static void test_epochs(void)
+{
+    struct epoch epochs[] = {{.batches = 5, .valid_loss = 9.4727, .loss = 9.6}, {.batches = 5, .loss = 3}};
+    struct training t = {
+        .epochs = epochs, .n = 1, .asked = 3, .trained = 1, .test_loss = 5.2, .valid_samples = 8};
+    struct fixture f;
+    fixture_init(&f);
+    f.report.training = &t;
+    expect_part(&f.report, "best epoch 1 of 1 (of 3 asked for; not tested): valid loss 9.473 (perplexity 13000)\n", true);
+    expect_part(&f.report, "interrupted while", false);
+    t.test_samples = 8;
+    expect_part(&f.report, "; test loss 5.2 (perplexity 181.3)\n", true);
+    t.test_samples = 0;
+    t.trained = 2;
+    expect_part(&f.report, "\nepoch 2 was trained, and interrupted while it was validated: loss 3 (perplexity 20.09)\n", true);
+    t.n = 0;
+    t.trained = 1;
+    expect_part(&f.report, "best epoch", false);
+    expect_part(&f.report, "\nepoch 1 was trained, and interrupted while it was validated: loss 9.6 (perplexity 14765)\n", true);
+    fixture_release(&f);
+}
+
 static void test_broken_training(void)
 {
     struct fixture f;
@@ -720,6 +743,7 @@ int main(int argc, char **argv)
     g_test_add_func("/report/without", test_without);
     g_test_add_func("/report/single", test_single);
     g_test_add_func("/report/costs-more", test_costs_more);
+    g_test_add_func("/report/epochs", test_epochs);
     g_test_add_func("/report/broken-training", test_broken_training);
     g_test_add_func("/report/many-buckets", test_many_buckets);
     g_test_add_func("/report/memory", test_memory);

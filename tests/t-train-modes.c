@@ -12,6 +12,7 @@
 #include "plan/schedule.h"
 #include "plan/split.h"
 #include "profile/trace.h"
+#include "tests/norm-rule.h"
 #include "tests/pairs.h"
 #include "tests/step.h"
 #include "tests/tap.h"
@@ -220,26 +221,12 @@ static void release(struct result *r)
     model_free(r->model);
 }
 
-static double norm(const double *x, const double *y, uint64_t n)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < n; i++)
-        sum += (x[i] - (y ? y[i] : 0)) * (x[i] - (y ? y[i] : 0));
-    return sqrt(sum);
-}
-
 static void compare(const struct model *model, const double *got, const double *want, double own_error,
                     double all_error)
 {
-    const double all = norm(want, NULL, model->numel);
-    uint64_t at = 0;
-    g_assert_cmpfloat(all, >, 0);
-    for (uint32_t p = 0; p < model->n_params; at += model->params[p++].numel) {
-        const uint64_t n = model->params[p].numel;
-        const double off = norm(got + at, want + at, n), own = norm(want + at, NULL, n);
-        if (!(off <= own_error * own + all_error * all))
-            g_error("%s is off by %g of %g", model->params[p].name, off, own);
-    }
+    g_autofree char *off = norm_rule(model, got, want, own_error, all_error);
+    if (off)
+        g_error("%s", off);
 }
 
 static void check(const struct setup *s)

@@ -5,6 +5,7 @@
 #include "exec/exec.h"
 #include "plan/mode.h"
 #include "profile/trace.h"
+#include "tests/norm-rule.h"
 #include "tests/pairs.h"
 #include "tests/tap.h"
 
@@ -167,14 +168,6 @@ static void release(struct result *r)
     model_free(r->model);
 }
 
-static double norm(const double *x, const double *y, uint64_t n)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < n; i++)
-        sum += (x[i] - (y ? y[i] : 0)) * (x[i] - (y ? y[i] : 0));
-    return sqrt(sum);
-}
-
 static void compare(const struct result *got, const struct result *single, double loss_error,
                     double grad_error, double all_error)
 {
@@ -183,16 +176,9 @@ static void compare(const struct result *got, const struct result *single, doubl
         g_assert_cmpfloat(single->loss[i], >, 0);
         g_assert_cmpfloat(fabs(got->loss[i] - single->loss[i]), <=, loss_error * fabs(single->loss[i]));
     }
-    double all = norm(single->grad, NULL, model->numel);
-    g_assert_cmpfloat(all, >, 0);
-    uint64_t at = 0;
-    for (uint32_t p = 0; p < model->n_params; p++) {
-        uint64_t n = model->params[p].numel;
-        double off = norm(got->grad + at, single->grad + at, n), own = norm(single->grad + at, NULL, n);
-        if (off > grad_error * own + all_error * all)
-            g_error("gradient of %s is off by %g of %g", model->params[p].name, off, own);
-        at += n;
-    }
+    g_autofree char *off = norm_rule(model, got->grad, single->grad, grad_error, all_error);
+    if (off)
+        g_error("gradient: %s", off);
 }
 
 static void check_split(const struct setup *split)

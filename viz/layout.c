@@ -1,5 +1,6 @@
 #include "viz/layout.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/decimal.h"
@@ -67,6 +68,9 @@ void axis_tick_text(int64_t span_ns, int64_t tick_ns, int64_t at_ns, char text[s
 const char *format_duration(int64_t ns, char text[static 32])
 {
     const struct unit *unit = ns ? unit_for(ns < 0 ? -ns : ns, 1) : &units[1];
+
+    if (unit > units && unit->ns > 1 && llabs(ns) >= unit[-1].ns - unit->ns / 20) /* 999.95 rounds to a whole one */
+        unit--;
 
     write_number((double)ns / (double)unit->ns, !ns || unit->ns == 1 ? 0 : unit == units ? 2 : 1, text);
     g_strlcat(text, " ", 32);
