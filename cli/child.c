@@ -30,8 +30,10 @@ static void on_interrupt(int signal)
 void child_catch_interrupt(void)
 {
     const struct sigaction action = {.sa_handler = on_interrupt};
+    struct sigaction before;
     for (unsigned i = 0; i < G_N_ELEMENTS(caught); i++)
-        sigaction(caught[i], &action, NULL);
+        if (caught[i] != SIGHUP || (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)) /* nohup */
+            sigaction(caught[i], &action, NULL);
 }
 
 bool child_interrupted(void)

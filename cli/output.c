@@ -86,6 +86,14 @@ bool output_same(const char *a, const char *b)
     return !strcmp(whole_x, whole_y) && (stat(whole_x, &st) || S_ISREG(st.st_mode));
 }
 
+/* What takes a file's place has its rights, and, as far as that is allowed, its owner. */
+static bool keep_rights(const char *path, const struct stat *st, GError **error)
+{
+    if (chown(path, st->st_uid, st->st_gid) && errno != EPERM)
+        return fail(error, path, errno);
+    return !chmod(path, st->st_mode & 07777) || fail(error, path, errno);
+}
+
 bool output_write(const char *path, const void *data, size_t bytes, GError **error)
 {
     struct stat st;
@@ -93,8 +101,9 @@ bool output_write(const char *path, const void *data, size_t bytes, GError **err
         return write_through(path, data, bytes, error);
     g_autofree char *target = behind_link(path);
     g_autoptr(GError) why = NULL;
-    if (g_file_set_contents_full(target, data, bytes, G_FILE_SET_CONTENTS_CONSISTENT, 0666, &why))
-        return true;
+    const bool there = !stat(target, &st);
+    if (g_file_set_contents_full(target, data, bytes, G_FILE_SET_CONTENTS_CONSISTENT, there ? 0600 : 0666, &why))
+        return !there || keep_rights(target, &st, error);
     g_set_error(error, why->domain, why->code, "cannot write '%s': %s", path, why->message);
     return false;
 }

@@ -201,6 +201,12 @@ bool processes_run(const struct options *o, int *status, GError **error)
     child_catch_interrupt();
     for (uint32_t i = 1; ok && i <= r.n && *status == EXIT_DONE; i++)
         ok = run_one(&r, i, status, error);
+    if (ok && *status == EXIT_INTERRUPTED)
+        fprintf(stderr, "parprof: interrupted: %u of %u processes were through%s\n", r.medians->len, r.n,
+                !r.medians->len                ? ""
+                : o->given[OPTION_HISTORY] ? " and are in the history"
+                : r.folder                     ? ""
+                                               : ", whose reports are written");
     if (ok)
         print_end(&r);
     if (r.folder)

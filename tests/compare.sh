@@ -132,9 +132,13 @@ result $? "history lists"
 run history h.jsonl --add four.json && run compare h.jsonl four.json
 [ "$status" = 0 ] && run compare h.jsonl five.json && [ "$status" = 3 ]
 result $? "of a history runs of the same work are taken"
+chmod 640 h.jsonl
 run history h.jsonl --keep 2
+kept=$(stat -c %a h.jsonl)
 [ "$status" = 0 ] && [ "$(wc -l <h.jsonl)" = 5 ] && run compare h.jsonl same.json && [ "$status" = 0 ]
 result $? "pruning keeps the last of each kind of work that others can be compared with"
+[ "$kept" = 640 ]
+result $? "pruning keeps the rights of the file"
 printf '{"schema": "parprof.history/1", "fing' >>h.jsonl
 run history h.jsonl --add base.json
 [ "$status" = 0 ] && run history h.jsonl && [ "$(grep -c 'h.jsonl:' "$dir/out")" = 6 ] && grep -q 'passed over 1' "$dir/err"

@@ -489,7 +489,7 @@ static void test_hostile(void)
     find(&mode_ddp, ALLREDUCE_WHOLE, &cases[0].change, true, &w);
     for (uint32_t i = 0; i < w.t.n_layers; i++)
         w.t.layers[i].name = w.t.layers[i].block = HOSTILE;
-    const struct compared_sides sides = {{"BASE", runs, 1}, {"NEW", runs, 1}, false, &w};
+    const struct compared_sides sides = {{"BASE", runs, 1}, {"NEW", runs, 1}, false, "compare", &w};
     g_autoptr(GString) xml = g_string_new(NULL), md = g_string_new(NULL), json = g_string_new(NULL), notes = g_string_new(NULL),
                        text = g_string_new(NULL);
     comparison_junit(&c, &sides, xml);
