@@ -175,12 +175,9 @@ EXTRA_DIST += $(SHELL_TESTS) %D%/check-drawn.h %D%/check-trace.h %D%/cuda.sh %D%
 	%D%/files/v0.1/report-sim.json %D%/files/v0.1/trace-cpu.json %D%/files/v0.1/trace-sim.json \
 	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
-	%D%/golden/stats-scipy.py %D%/golden/stats-scipy.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/noise.h %D%/operand.h %D%/pairs.h \
-	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/runs.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h %D%/subject.h %D%/svg-read.h \
-	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/trial.h %D%/tolerance.h %D%/tsan.supp %D%/work-trace.h
 	%D%/golden/stats-scipy.py %D%/golden/stats-scipy.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/noise.h %D%/norm-rule.h %D%/operand.h %D%/pairs.h \
-	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h \
-	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/tolerance.h %D%/tsan.supp %D%/unit-trace.h %D%/work-trace.h
+	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/runs.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h %D%/subject.h %D%/svg-read.h \
+	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/trial.h %D%/tolerance.h %D%/tsan.supp %D%/unit-trace.h %D%/work-trace.h
 LDADD = $(CORE_LIBS)
 # Driven by cuda-*.sh on emulated GPUs.
 check_PROGRAMS += %D%/cuda-train
