@@ -80,3 +80,16 @@ bool decimal_double(const char *at, const char *end, double *out)
     *out = g_ascii_strtod(text, NULL);
     return isfinite(*out);
 }
+
+bool decimal_uint(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+    uint64_t n = 0;
+    if (!*text)
+        return false;
+    for (; *text; text++)
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(n, 10, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n))
+            return false;
+    *out = n;
+    return n >= min && n <= max;
+}

@@ -17,6 +17,10 @@ bool decimal_read(const char *at, const char *end, struct decimal *);
 /* The magnitude times 10^shift, to the nearest whole number, half away from zero.  False: beyond uint64. */
 bool decimal_whole(const struct decimal *, int64_t shift, uint64_t *);
 
+/* All of a text that is digits alone, "42", and from min to max.  GLib's g_ascii_string_to_unsigned takes an errno for a
+ * wrong number that is left behind where two threads are the first to ask for its locale. */
+bool decimal_uint(const char *text, uint64_t min, uint64_t max, uint64_t *);
+
 /* The nearest double to all of [at, end), of the same form: neither "nan" nor "0x10" nor " 1".  False: no number, or one
  * that no double holds. */
 bool decimal_double(const char *at, const char *end, double *);

@@ -299,8 +299,8 @@ bool ini_uint(struct ini *ini, const char *group, const char *key, uint32_t min,
             *out = *fallback;
         return fallback;
     }
-    guint64 number;
-    if (!g_ascii_string_to_unsigned(text, 10, min, max, &number, NULL)) {
+    uint64_t number;
+    if (!decimal_uint(text, min, max, &number)) {
         ini_error(ini, group, key, error, "%s is '%s', write a whole number from %u to %u", key, text, min,
                   max);
         return false;

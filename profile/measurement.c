@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "profile/facts.h"
 #include "profile/read.h"
 
@@ -201,7 +202,7 @@ static bool counts(const struct digest *d, const char *fact)
 {
     const char *text = digest_label(d->environment, fact);
     uint64_t n;
-    return text && g_ascii_string_to_unsigned(text, 10, 1, G_MAXUINT64, &n, NULL);
+    return text && decimal_uint(text, 1, UINT64_MAX, &n);
 }
 
 /* A software power cap is the device's normal state under load, and no label. */

@@ -1,6 +1,7 @@
 /* What a report says of a run on devices: bandwidths, launches, and what was recorded badly. */
 #include <math.h>
 
+#include "base/decimal.h"
 #include "profile/facts.h"
 #include "profile/report-device.h"
 #include "profile/report-text.h"
@@ -8,7 +9,7 @@
 bool report_fact(const struct trace *trace, const char *key, uint64_t *number)
 {
     const char *text = trace_fact_value(trace, key);
-    return text && g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT64, number, NULL);
+    return text && decimal_uint(text, 0, UINT64_MAX, number);
 }
 
 bool report_nccl_estimate(const struct trace *trace, uint32_t bucket, uint64_t *ns)

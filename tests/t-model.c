@@ -2,6 +2,7 @@
  * closed forms, and every way to write a wrong file. */
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/ini.h"
 #include "plan/model.h"
 #include "tests/tap.h"
@@ -556,6 +557,21 @@ static void test_numbers(void)
     ini_free(ini);
 }
 
+static void test_whole_numbers(void)
+{
+    static const char *const wrong[] = {"", "-1", "+1", " 1", "1 ", "0x10", "1.0", "1e3", "18446744073709551616",
+                                        "99999999999999999999", "4", "13"};
+    uint64_t n = 0;
+    for (unsigned i = 0; i < G_N_ELEMENTS(wrong); i++)
+        g_assert_false(decimal_uint(wrong[i], 5, 12, &n));
+    g_assert_true(decimal_uint("007", 5, 12, &n));
+    g_assert_cmpuint(n, ==, 7);
+    g_assert_true(decimal_uint("5", 5, 12, &n) && decimal_uint("12", 5, 12, &n));
+    g_assert_true(decimal_uint("18446744073709551615", 0, UINT64_MAX, &n));
+    g_assert_cmpuint(n, ==, UINT64_MAX);
+    g_assert_false(decimal_uint("18446744073709551616", 0, UINT64_MAX, &n)); /* which wraps to 0 */
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
@@ -575,5 +591,6 @@ int main(int argc, char **argv)
     g_test_add_func("/model/line-ends", test_line_ends);
     g_test_add_func("/model/overrides", test_overrides);
     g_test_add_func("/ini/numbers", test_numbers);
+    g_test_add_func("/decimal/whole-numbers", test_whole_numbers);
     return g_test_run();
 }
