@@ -116,7 +116,7 @@ static void test_balanced(void)
     struct model *model = load("transformer-lm", 5);
     g_autofree int64_t *ns = g_new(int64_t, model->n_layers);
     g_autofree uint64_t *weight = g_new(uint64_t, model->n_layers);
-    for (unsigned seed = 0; seed < 200; seed++) {
+    for (unsigned seed = 0; seed < tap_cases(200); seed++) {
         g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
         for (uint32_t i = 0; i < model->n_layers; i++)
             weight[i] = (uint64_t)(ns[i] = g_rand_int_range(rand, 0, seed % 2 ? 10 : 1000000));

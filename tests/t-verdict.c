@@ -54,7 +54,7 @@ static struct rates try(const struct noise_of *noise, uint32_t runs, uint32_t st
 
 static unsigned repeats_of(void)
 {
-    return g_test_slow() ? 2000 : 60;
+    return g_test_slow() ? 2000 : tap_cases(60);
 }
 
 /* Of few repeats chance may give more than the true rate: three deviations of it are allowed. */
