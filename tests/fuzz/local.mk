@@ -10,8 +10,10 @@ FUZZ_REPLAYS = %D%/replay-cluster %D%/replay-cost %D%/replay-model %D%/replay-pl
 %C%_replay_report_SOURCES = %D%/report.c %D%/replay.c tests/draw-list.c
 %C%_replay_schedule_SOURCES = %D%/schedule.c %D%/replay.c
 %C%_replay_trace_SOURCES = %D%/trace.c %D%/replay.c tests/draw-list.c
+if !TSAN
 check_PROGRAMS += $(FUZZ_REPLAYS)
 TESTS += $(FUZZ_REPLAYS)
+endif
 EXTRA_DIST += %D%/draw.h %D%/fuzz.h %D%/cluster %D%/cost %D%/model %D%/plan %D%/report %D%/schedule %D%/trace
 
 FUZZERS = %D%/fuzz-cluster %D%/fuzz-cost %D%/fuzz-model %D%/fuzz-plan %D%/fuzz-report \
