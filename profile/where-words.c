@@ -113,10 +113,10 @@ static void say_what(const struct where *w, const struct where_item *item, GStri
 {
     switch (item->what) {
     case WHERE_BUCKET:
-        g_string_append_printf(out, "in the all-reduce of bucket %u", item->bucket);
+        g_string_append_printf(out, "in the exposed all-reduce of bucket %u", item->bucket);
         break;
     case WHERE_BUCKETS:
-        g_string_append(out, "in the all-reduces of several buckets");
+        g_string_append(out, "in the exposed all-reduces of several buckets");
         break;
     case WHERE_MESSAGE:
         g_string_append_printf(out, "in messages between rank %u and rank %u", w->rank, item->peer);

@@ -567,13 +567,3 @@ void where_release(struct where *w)
     g_free(w->parts);
     *w = (struct where){0};
 }
-
-bool where_item_has(const struct where *w, const struct where_item *item, const struct where_key *key)
-{
-    struct where_item items[WHERE_WHATS];
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(struct where_part));
-    name_items(&w->t, none, items);
-    for (unsigned i = 0; i < w->n_items; i++)
-        items[w->items[i].what] = w->items[i];
-    return what_of(items, key) == item->what;
-}

@@ -83,9 +83,6 @@ bool where_of_traces(struct where *, const struct where_run *base, uint32_t n_ba
 bool where_of_measurements(struct where *, const struct side *base, const struct side *new);
 void where_release(struct where *); /* of zeros, too */
 
-/* Whether that is in the item, of a comparison from traces. */
-bool where_item_has(const struct where *, const struct where_item *, const struct where_key *);
-
 /* "layer3.attention", a block's name, or "layer3 to layer5"; NULL: of all.  g_free. */
 char *where_layers(const struct where *, const struct where_item *);
 /* The items worth saying: at most 4, none below a twentieth of the first. */

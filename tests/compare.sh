@@ -188,12 +188,12 @@ sum() { # of the items, and the difference
         END { exit !(s == d && d > 0) }' "$1"
 }
 run compare quick/r.json late/r.json --json w.json --junit w.xml --markdown w.md
-[ "$status" = 1 ] && says '^NEW is .* slower than BASE: .* more in the all-reduce of bucket 0 (.* times as long)' && sum w.json
+[ "$status" = 1 ] && says '^NEW is .* slower than BASE: .* more in the exposed all-reduce of bucket 0 (.* times as long)' && sum w.json
 result $? "where is said, in parts that add up"
 grep -q 'all-reduce of bucket 0' w.xml && grep -q 'all-reduce of bucket 0' w.md && grep -q '"of": "traces"' w.json
 result $? "in every output"
 run compare quick/t.json late/t.json
-[ "$status" = 1 ] && says 'more in the all-reduce of bucket 0'
+[ "$status" = 1 ] && says 'more in the exposed all-reduce of bucket 0'
 result $? "traces are compared as reports are"
 cp quick/t.json late/t.json
 run compare quick/r.json late/r.json

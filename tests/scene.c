@@ -1,5 +1,6 @@
 #include "tests/scene.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { COMPUTE, COMM, COPY, LANES };
@@ -227,6 +228,32 @@ static void make_step(struct maker *m)
         end = MAX(end, optimize(m, r));
     for (uint32_t l = 0; l < LANES * s->ranks; l++)
         m->free_ns[l] = end;
+}
+
+int64_t scene_pick(int64_t low, int64_t high)
+{
+    return (int64_t)((double)low * pow((double)high / (double)low, g_test_rand_double()));
+}
+
+struct scene_spec scene_random(void)
+{
+    struct scene_spec s = scene_bert();
+    s.ranks = (uint32_t)scene_pick(1, 12);
+    s.layers = (uint32_t)g_test_rand_int_range(0, 30);
+    s.buckets = g_test_rand_int_range(0, 5) ? (uint32_t)scene_pick(1, 60) : 0;
+    s.hops = (uint32_t)g_test_rand_int_range(1, 5);
+    s.steps = (uint32_t)g_test_rand_int_range(1, 4);
+    s.micro = (uint32_t)g_test_rand_int_range(0, 4);
+    s.by_bucket = s.buckets && g_test_rand_bit();
+    s.broadcast = g_test_rand_bit();
+    s.overlap = g_test_rand_int_range(0, 4);
+    s.simulated = g_test_rand_bit();
+    s.layer_ns = scene_pick(40, 100000000000);
+    s.bucket_ns = scene_pick(MAX(1, s.layer_ns / 100), s.layer_ns * 30);
+    s.skew = g_test_rand_bit() * g_test_rand_double();
+    s.jitter = g_test_rand_bit() * g_test_rand_double();
+    s.seed = (uint32_t)g_test_rand_int();
+    return s;
 }
 
 void scene_make(const struct scene_spec *s, struct trace *trace)

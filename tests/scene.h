@@ -20,6 +20,9 @@ struct scene_spec {
 
 /* A step of bert-base on four ranks, 13 buckets of 25 MiB. */
 struct scene_spec scene_bert(void);
+/* At random, from GLib's seed; the second: log-uniform. */
+struct scene_spec scene_random(void);
+int64_t scene_pick(int64_t low, int64_t high);
 void scene_make(const struct scene_spec *, struct trace *);
 
 #endif

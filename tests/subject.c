@@ -8,27 +8,9 @@
 #include "tests/runs.h"
 #include "tests/work-trace.h"
 
-static int64_t pick(int64_t low, int64_t high) /* log-uniform */
-{
-    return (int64_t)((double)low * pow((double)high / (double)low, g_test_rand_double()));
-}
-
 static void random_ddp(struct subject *s)
 {
-    struct scene_spec spec = scene_bert();
-    spec.ranks = (uint32_t)pick(1, 12);
-    spec.layers = (uint32_t)g_test_rand_int_range(0, 30);
-    spec.buckets = g_test_rand_int_range(0, 5) ? (uint32_t)pick(1, 60) : 0;
-    spec.hops = (uint32_t)g_test_rand_int_range(1, 5);
-    spec.steps = (uint32_t)g_test_rand_int_range(1, 4);
-    spec.micro = (uint32_t)g_test_rand_int_range(0, 4);
-    spec.by_bucket = spec.buckets && g_test_rand_bit();
-    spec.broadcast = g_test_rand_bit();
-    spec.layer_ns = pick(40, 100000000000);
-    spec.bucket_ns = pick(MAX(1, spec.layer_ns / 100), spec.layer_ns * 30);
-    spec.skew = g_test_rand_bit() * g_test_rand_double();
-    spec.jitter = g_test_rand_bit() * g_test_rand_double();
-    spec.seed = (uint32_t)g_test_rand_int();
+    struct scene_spec spec = scene_random();
     scene_make(&spec, &s->trace);
     spec.overlap = false;
     scene_make(&spec, &s->other);
@@ -50,14 +32,14 @@ static void random_pipeline(struct subject *s)
 static void random_work(struct subject *s)
 {
     const struct work ddp = {.mode = &mode_ddp,
-                             .ranks = (uint32_t)pick(2, 12),
+                             .ranks = (uint32_t)scene_pick(2, 12),
                              .algo = (uint8_t)g_test_rand_int_range(ALLREDUCE_RING, ALLREDUCES),
                              .overlap = (uint8_t)g_test_rand_int_range(0, OVERLAPS)};
     work_simulate(&ddp, &s->reduced_trace);
     g_assert_true(analyze(&s->reduced_trace, &s->reduced_analysis, NULL));
     s->reduced = (struct figure_input){.trace = &s->reduced_trace, .analysis = &s->reduced_analysis, .digest = &s->digest};
     const struct work dp = {.mode = &mode_dp,
-                            .ranks = (uint32_t)pick(1, 12),
+                            .ranks = (uint32_t)scene_pick(1, 12),
                             .algo = ddp.ranks % 2 ? ALLREDUCE_TREE : ALLREDUCE_WHOLE,
                             .gather = (uint8_t)g_test_rand_int_range(0, GATHERS)};
     work_simulate(&dp, &s->scattered_trace);
@@ -68,9 +50,9 @@ static void random_work(struct subject *s)
 static void random_history(struct subject *s)
 {
     static const char *const verdicts[] = {NULL, "same", "same", "slower", "faster", "ambiguous", "incomparable"};
-    g_autofree char *name = g_strnfill((gsize)pick(1, 500), 'n');
-    const gint32 n = (gint32)pick(1, 3000);
-    const int64_t ns = pick(10, 100000000000);
+    g_autofree char *name = g_strnfill((gsize)scene_pick(1, 500), 'n');
+    const gint32 n = (gint32)scene_pick(1, 3000);
+    const int64_t ns = scene_pick(10, 100000000000);
     s->runs = runs_new();
     for (gint32 i = 0; i < n; i++)
         g_ptr_array_add(s->runs, run_new(g_test_rand_int_range(0, n) ? "2" : "4", (double)ns * (1 + g_test_rand_double()),

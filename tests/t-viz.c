@@ -80,31 +80,11 @@ static void draw_everywhere(const struct fixture *f, const char *caption)
     }
 }
 
-static int64_t pick(int64_t low, int64_t high) /* log-uniform */
-{
-    return (int64_t)((double)low * pow((double)high / (double)low, g_test_rand_double()));
-}
-
 static void test_random(void)
 {
     for (unsigned i = 0; i < 30; i++) {
-        struct scene_spec s = scene_bert();
+        const struct scene_spec s = scene_random();
         struct fixture f;
-        s.ranks = (uint32_t)pick(1, 12);
-        s.layers = (uint32_t)g_test_rand_int_range(0, 30);
-        s.buckets = g_test_rand_int_range(0, 5) ? (uint32_t)pick(1, 60) : 0;
-        s.hops = (uint32_t)g_test_rand_int_range(1, 5);
-        s.steps = (uint32_t)g_test_rand_int_range(1, 4);
-        s.micro = (uint32_t)g_test_rand_int_range(0, 4);
-        s.by_bucket = s.buckets && g_test_rand_bit();
-        s.broadcast = g_test_rand_bit();
-        s.overlap = g_test_rand_int_range(0, 4);
-        s.simulated = g_test_rand_bit();
-        s.layer_ns = pick(40, 100000000000);
-        s.bucket_ns = pick(MAX(1, s.layer_ns / 100), s.layer_ns * 30);
-        s.skew = g_test_rand_bit() * g_test_rand_double();
-        s.jitter = g_test_rand_bit() * g_test_rand_double();
-        s.seed = (uint32_t)g_test_rand_int();
         fixture_make(&f, &s, (uint32_t)g_test_rand_int_range(0, OTHERS + 1));
         draw_everywhere(&f, g_test_rand_bit() ? "made for a test" : NULL);
         fixture_release(&f);
@@ -227,7 +207,7 @@ static void test_exposed(void)
         s.ranks = 3;
         s.skew = g_test_rand_double() / 4;
         s.jitter = g_test_rand_double();
-        s.bucket_ns = pick(2000000, 60000000);
+        s.bucket_ns = scene_pick(2000000, 60000000);
         s.seed = i;
         fixture_make(&f, &s, 0);
         struct draw *d = draw(&f, &o);
@@ -265,7 +245,7 @@ static void test_rows(void)
         s.steps = 3;
         s.skew = g_test_rand_double();
         s.jitter = g_test_rand_double();
-        s.bucket_ns = pick(1000000, 90000000);
+        s.bucket_ns = scene_pick(1000000, 90000000);
         s.seed = i;
         fixture_make(&f, &s, 0);
         const uint32_t step = f.analysis.median_step;
@@ -526,7 +506,7 @@ static void test_palette(void)
 static void test_axis(void)
 {
     for (unsigned i = 0; i < 500; i++) {
-        struct axis a = {0, pick(1, 1000000000000000), 100, 100 + 10 * g_test_rand_int_range(1, 300)};
+        struct axis a = {0, scene_pick(1, 1000000000000000), 100, 100 + 10 * g_test_rand_int_range(1, 300)};
         int64_t tick = axis_tick_ns(&a, 90), lead = tick;
         while (lead % 10 == 0)
             lead /= 10;
