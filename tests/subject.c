@@ -1,6 +1,5 @@
 #include "tests/subject.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "tests/hand-digest.h"

@@ -52,15 +52,6 @@ static void compare_once(const struct trial *t, uint64_t *state, struct rates *r
     comparison_release(&c);
 }
 
-struct rates trial_compare(const struct trial *t, unsigned repeats)
-{
-    struct rates rates = {.repeats = repeats};
-    uint64_t state = t->seed;
-    for (unsigned i = 0; i < repeats; i++)
-        compare_once(t, &state, &rates);
-    return rates;
-}
-
 /* One run's median, on a machine whose noise goes on. */
 static double gate_run(const struct trial *t, struct noise_of *now, double *x, uint64_t *state)
 {
@@ -100,13 +91,25 @@ static void gate_once(const struct trial *t, uint64_t *state, struct rates *rate
     measurement_free(m[1]);
 }
 
-struct rates trial_gate(const struct trial *t, unsigned repeats)
+typedef void once(const struct trial *, uint64_t *state, struct rates *);
+
+static struct rates repeat(const struct trial *t, unsigned repeats, once *once)
 {
     struct rates rates = {.repeats = repeats};
     uint64_t state = t->seed;
     for (unsigned i = 0; i < repeats; i++)
-        gate_once(t, &state, &rates);
+        once(t, &state, &rates);
     return rates;
+}
+
+struct rates trial_compare(const struct trial *t, unsigned repeats)
+{
+    return repeat(t, repeats, compare_once);
+}
+
+struct rates trial_gate(const struct trial *t, unsigned repeats)
+{
+    return repeat(t, repeats, gate_once);
 }
 
 /* P(at most k of n), each with the rate p. */
