@@ -354,7 +354,11 @@ fi
 # What CI cancels with is an interrupt too, as soon as it is caught.
 # shellcheck disable=SC2086
 "$PARPROF" --mode ddp $small --ranks 2 --batch 4 --steps 1000000 --figure none >"$dir/out" 2>"$dir/err" &
-while kill -0 $! 2>/dev/null && ! grep -q '^SigCgt:.*[4567cdef]...$' "/proc/$!/status"; do sleep 0.05; done
+tries=0
+while [ $tries -lt 300 ] && ! grep -q '^SigCgt:.*[4567cdef]...$' "/proc/$!/status"; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
 kill -TERM $!
 wait $!
 [ $? = 130 ] && grep -q '^parprof: stopping' "$dir/err"

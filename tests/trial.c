@@ -91,9 +91,9 @@ static void gate_once(const struct trial *t, uint64_t *state, struct rates *rate
     measurement_free(m[1]);
 }
 
-typedef void once(const struct trial *, uint64_t *state, struct rates *);
+typedef void trial_once(const struct trial *, uint64_t *state, struct rates *);
 
-static struct rates repeat(const struct trial *t, unsigned repeats, once *once)
+static struct rates repeat(const struct trial *t, unsigned repeats, trial_once *once)
 {
     struct rates rates = {.repeats = repeats};
     uint64_t state = t->seed;
