@@ -61,6 +61,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-preset \
 	%D%/t-price \
 	%D%/t-report \
+	%D%/t-report-json \
 	%D%/t-schedule \
 	%D%/t-schedule-csv \
 	%D%/t-seal \
@@ -166,6 +167,8 @@ $(%C%_t_collect_OBJECTS) $(%C%_t_collect_here_OBJECTS): config.status
 %C%_t_trend_SOURCES = %D%/t-trend.c %D%/draw-list.c %D%/scene.c %D%/subject.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c
 %C%_t_plan_SOURCES = %D%/t-plan.c %D%/plans.c
+%C%_t_report_SOURCES = %D%/t-report.c %D%/report-run.c
+%C%_t_report_json_SOURCES = %D%/t-report-json.c %D%/report-run.c
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
 %C%_t_gate_SOURCES = %D%/t-gate.c %D%/trial.c
 %C%_t_verdict_SOURCES = %D%/t-verdict.c %D%/trial.c
@@ -186,7 +189,7 @@ EXTRA_DIST += $(SHELL_TESTS) $(SEQUENTIAL_SHELL_TESTS) %D%/check-drawn.h %D%/che
 	%D%/files/v0.2/costs.json %D%/files/v0.2/plan.json %D%/files/v0.2/report.json %D%/files/v0.2/sweep.json \
 	%D%/files/v0.2/trace.json %D%/golden/encoder-torch.py %D%/golden/encoder-torch.txt \
 	%D%/golden/stats-scipy.py %D%/golden/stats-scipy.txt %D%/golden/optim-torch.py %D%/golden/optim-torch.txt %D%/golden/figures %D%/golden/pipeline %D%/hand-digest.h %D%/hand-plan.h %D%/lsan.supp %D%/noise.h %D%/norm-rule.h %D%/operand.h %D%/pairs.h \
-	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/runs.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h %D%/subject.h %D%/svg-read.h \
+	%D%/paper.h %D%/pipe-trace.h %D%/plans.h %D%/report-run.h %D%/runs.h %D%/same-digest.h %D%/scene.h %D%/small-trace.h %D%/step.h %D%/strict-json.h %D%/subject.h %D%/svg-read.h \
 	%D%/tap.h %D%/tap.sh %D%/timing-plan.h %D%/trial.h %D%/tolerance.h %D%/tsan.supp %D%/unit-trace.h %D%/work-trace.h
 LDADD = $(CORE_LIBS)
 # Driven by cuda-*.sh on emulated GPUs.

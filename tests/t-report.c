@@ -1,125 +1,14 @@
-/* Reports: the summary letter by letter, and JSON that parses and says what was measured, nothing else. */
+/* Reports as text: the summary letter by letter. */
 #include <locale.h>
 #include <math.h>
 #include <string.h>
 
 #include "profile/facts.h"
 #include "profile/report.h"
+#include "tests/report-run.h"
 #include "tests/strict-json.h"
 #include "tests/small-trace.h"
 #include "tests/tap.h"
-
-static const int64_t US = 1000;
-
-static void add(struct trace *trace, unsigned kind, uint32_t rank, uint32_t bucket, int64_t start_us,
-                int64_t end_us)
-{
-    unsigned cls = op_lane_class(kind);
-    for (uint32_t step = 0; step < trace->n_steps; step++) {
-        int64_t base = step * 400000 * US;
-        struct trace_op op =
-            small_op(kind, small_lane(rank, cls, 0), step, base + start_us * US, base + end_us * US);
-        op.tag.bucket = bucket;
-        trace_add_op(trace, &op);
-    }
-}
-
-static void name_params(struct trace *trace)
-{
-    static const char *const names[] = {"layer6.feed_forward.out.weight", "layer6.attention.norm.bias",
-                                        "embedding.word.weight"};
-    trace->t.n_params = 3;
-    trace->t.params = g_new0(struct param_row, 3);
-    trace->t.bucket_params = g_new0(uint32_t, 3);
-    for (uint32_t i = 0; i < 3; i++) {
-        trace->t.params[i] = (struct param_row){names[i], 100, 0, i != 0};
-        trace->t.bucket_params[i] = i;
-    }
-    trace->t.buckets[0] = (struct bucket_row){25u << 20, 0, 1, 0};
-    trace->t.buckets[1] = (struct bucket_row){3u << 20, 1, 2, OP_NONE};
-}
-
-/* Two ranks: forward 84.1 ms, backward 171.6, buckets of 21.0 (hidden) and 28.2 ms (exposed), optimizer 14.0.
- */
-static void make_run(struct trace *trace)
-{
-    small_init(trace, 2, 2);
-    name_params(trace);
-    trace->n_steps = 3;
-    for (uint32_t rank = 0; rank < 2; rank++) {
-        add(trace, OP_FWD, rank, OP_NONE, 0, 84100);
-        add(trace, OP_BWD, rank, OP_NONE, 84100, 255700);
-        add(trace, OP_ALLREDUCE, rank, 0, 132800, 153800);
-        add(trace, OP_ALLREDUCE, rank, 1, 255700, 283900);
-        add(trace, OP_OPTIM, rank, OP_NONE, 283900, 297900);
-    }
-    trace->loss = g_new(double, 3);
-    trace->loss[0] = 9.01;
-    trace->loss[1] = 8.9;
-    trace->loss[2] = 8.74;
-    trace->weight_hash = g_new0(uint64_t, 2);
-    trace_label(trace, "engine", "%s", "cpu");
-    trace_finish(trace);
-}
-
-/* One rank alone, all of its phases in a row. */
-static void make_row(struct trace *trace, uint32_t ranks, int64_t comm_us, int64_t other_us)
-{
-    small_init(trace, ranks, 0);
-    trace->n_steps = 1;
-    trace->simulated = true;
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        add(trace, OP_FWD, rank, OP_NONE, 0, other_us);
-        if (comm_us)
-            add(trace, OP_ALLREDUCE, rank, OP_NONE, other_us, other_us + comm_us);
-        add(trace, OP_OPTIM, rank, OP_NONE, other_us + comm_us, 2 * other_us + comm_us);
-    }
-    trace_finish(trace);
-}
-
-static const char *const overlapping[] = {"batch", "8", "overlap", "backward", NULL};
-static const char *const apart[] = {"overlap", "none", NULL};
-
-struct fixture {
-    struct trace run, predicted, unoverlapped;
-    struct analysis run_analysis, predicted_analysis, unoverlapped_analysis;
-    struct variant none;
-    struct report report;
-};
-
-static void analyze_all(struct fixture *f)
-{
-    g_assert_true(analyze(&f->run, &f->run_analysis, NULL));
-    g_assert_true(analyze(&f->predicted, &f->predicted_analysis, NULL));
-    g_assert_true(analyze(&f->unoverlapped, &f->unoverlapped_analysis, NULL));
-    f->none = (struct variant){"none", &f->unoverlapped, &f->unoverlapped_analysis, NULL};
-    f->report = (struct report){.trace = &f->run,
-                                .analysis = &f->run_analysis,
-                                .predicted_analysis = &f->predicted_analysis,
-                                .others = &f->none,
-                                .n_others = 1,
-                                .tokens = true,
-                                .backend = "cpu",
-                                .options = overlapping};
-}
-
-static void fixture_init(struct fixture *f)
-{
-    make_run(&f->run);
-    make_row(&f->predicted, 2, 92400, 100000);
-    make_row(&f->unoverlapped, 2, 157100, 100000);
-    analyze_all(f);
-}
-
-static void fixture_release(struct fixture *f)
-{
-    analysis_release(&f->run_analysis);
-    analysis_release(&f->predicted_analysis);
-    analysis_release(&f->unoverlapped_analysis);
-    trace_release(&f->run);
-    trace_release(&f->predicted);
-    trace_release(&f->unoverlapped);
-}
 
 static char *print(const struct report *report)
 {
@@ -339,7 +228,7 @@ static void test_single(void)
     make_row(&f.run, 1, 0, 10);
     make_row(&f.predicted, 1, 0, 10);
     make_row(&f.unoverlapped, 1, 0, 10);
-    analyze_all(&f);
+    fixture_analyze(&f);
     f.run.t.mode = "single";
     f.report.options = NULL;
     f.report.n_others = 0;
@@ -446,11 +335,11 @@ static void test_many_buckets(void)
     small_init(&f.run, 2, 40);
     f.run.n_steps = 1;
     for (uint32_t i = 0; i < 40; i++)
-        add(&f.run, OP_ALLREDUCE, 0, i, i * 10000, i * 10000 + (i == 20 ? 9000 : i == 39 ? 2560 : i * 100));
+        run_add(&f.run, OP_ALLREDUCE, 0, i, i * 10000, i * 10000 + (i == 20 ? 9000 : i == 39 ? 2560 : i * 100));
     trace_finish(&f.run);
     make_row(&f.predicted, 2, 10, 10);
     make_row(&f.unoverlapped, 2, 10, 10);
-    analyze_all(&f);
+    fixture_analyze(&f);
     g_autofree char *text = print(&f.report);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     g_assert_true(g_str_has_prefix(lines[1], "0 "));
@@ -486,118 +375,6 @@ static void test_memory(void)
     fixture_release(&f);
 }
 
-static void test_json(void)
-{
-    struct fixture f;
-    fixture_init(&f);
-    static const char *const environment[] = {"cores", "4", NULL};
-    static const char *const names[] = {"weight", "scratch"};
-    f.report.environment = environment;
-    f.run.n_memory = 2;
-    f.run.memory_names = g_new0(char *, 2);
-    f.run.memory_bytes = g_new0(uint64_t, 4);
-    for (unsigned i = 0; i < 2; i++)
-        f.run.memory_names[i] = g_strdup(names[i]);
-    f.run.memory_bytes[3] = UINT64_MAX;
-    f.run.memory_measured = g_new0(uint64_t, 2);
-    f.run.memory_measured[1] = 12345;
-    GString *out = g_string_new(NULL), *again = g_string_new(NULL);
-    report_json(&f.report, out);
-    report_json(&f.report, again);
-    g_assert_cmpstr(out->str, ==, again->str);
-    struct strict_json *j = strict_json_parse(out->str);
-    g_assert_nonnull(j);
-    g_assert_cmpstr(strict_json_string_of(j, "schema"), ==, "parprof.report/1");
-    g_assert_cmpstr(strict_json_string_of(j, "mode"), ==, "ddp");
-    g_assert_cmpstr(strict_json_string_of(j, "backend"), ==, "cpu");
-    g_assert_cmpstr(strict_json_string_of(strict_json_get(j, "options"), "overlap"), ==, "backward");
-    g_assert_cmpstr(strict_json_string_of(strict_json_get(j, "environment"), "cores"), ==, "4");
-    g_assert_cmpstr(strict_json_string_of(strict_json_get(j, "labels"), "engine"), ==, "cpu");
-    g_assert_cmpint(strict_json_integer(j, "ranks"), ==, 2);
-    const struct strict_json *step = strict_json_get(j, "step_ns"), *samples = strict_json_get(j, "samples");
-    g_assert_cmpint(strict_json_integer(step, "median"), ==, 297900000);
-    g_assert_null(strict_json_get(step, "ci95")); /* of three steps there is none */
-    g_assert_cmpuint(strict_json_length(strict_json_get(samples, "step_ns")), ==, 3);
-    g_assert_cmpstr(strict_json_at(strict_json_at(strict_json_get(samples, "exposed_comm_ns"), 2), 1)->text,
-                    ==, "28200000");
-    const struct strict_json *part = strict_json_get(j, "partition_ns"),
-                             *overlap = strict_json_get(j, "overlap");
-    g_assert_cmpint(strict_json_integer(part, "compute") + strict_json_integer(part, "exposed_comm") +
-                        strict_json_integer(part, "exposed_copy") + strict_json_integer(part, "idle"),
-                    ==, strict_json_integer(part, "span"));
-    g_assert_cmpint(strict_json_integer(overlap, "hidden_ns"), ==, 21000000);
-    g_assert_cmpint(strict_json_integer(strict_json_get(overlap, "causes_ns"), "end_of_backward"), ==,
-                    28200000);
-    g_assert_cmpint(strict_json_integer(strict_json_get(overlap, "causes_ns"), "late_peer"), ==, 0);
-    g_assert_null(strict_json_get(overlap, "late_rank"));
-    g_assert_null(strict_json_get(overlap, "wait_ns")); /* no gangs, so nobody waited */
-    g_assert_cmpfloat(g_ascii_strtod(strict_json_get(overlap, "percent")->text, NULL), ==,
-                      21000000. / 49200000. * 100);
-    g_assert_cmpint(strict_json_integer(strict_json_get(j, "phases_ns"), "optimizer"), ==, 14000000);
-    const struct strict_json *first = strict_json_at(strict_json_get(j, "buckets"), 0),
-                             *second = strict_json_at(strict_json_get(j, "buckets"), 1);
-    g_assert_cmpstr(strict_json_string_of(first, "closed_by"), ==, "layer6.feed_forward.out.weight");
-    g_assert_null(strict_json_get(second, "closed_by"));
-    g_assert_cmpstr(strict_json_at(strict_json_get(second, "params"), 1)->text, ==, "embedding.word.weight");
-    g_assert_cmpint(strict_json_integer(first, "start_ns"), ==, 48700000);
-    g_assert_cmpint(strict_json_integer(second, "exposed_ns"), ==, 28200000);
-    g_assert_cmpint(strict_json_integer(strict_json_get(second, "causes_ns"), "end_of_backward"), ==,
-                    28200000);
-    g_assert_cmpint(strict_json_integer(strict_json_get(first, "causes_ns"), "end_of_backward"), ==, 0);
-    const struct strict_json *scratch =
-        strict_json_get(strict_json_get(strict_json_get(j, "memory"), "by_category"), "scratch");
-    g_assert_cmpstr(strict_json_at(scratch, 1)->text, ==, "18446744073709551615");
-    const struct strict_json *peak = strict_json_get(strict_json_get(j, "memory"), "peak_bytes");
-    const struct strict_json *measured = strict_json_get(strict_json_get(j, "memory"), "measured_bytes");
-    g_assert_cmpstr(strict_json_at(peak, 0)->text, ==, "0");
-    g_assert_cmpstr(strict_json_at(peak, 1)->text, ==, "18446744073709551615");
-    g_assert_cmpuint(strict_json_length(measured), ==, 2);
-    g_assert_cmpstr(strict_json_at(measured, 1)->text, ==, "12345");
-    g_assert_cmpint(strict_json_integer(strict_json_get(j, "prediction"), "step_ns"), ==, 292400000);
-    g_assert_cmpint(strict_json_integer(strict_json_get(j, "unoverlapped"), "step_ns"), ==, 357100000);
-    g_assert_null(strict_json_get(j, "cancelled"));
-    strict_json_free(j);
-    g_string_free(out, TRUE);
-    g_string_free(again, TRUE);
-    fixture_release(&f);
-}
-
-/* The run as GPUs have it: ops of two kernels with a gap of 20 ms before the second that the host is late for
- * in forward, and facts. */
-static void make_device_run(struct fixture *f)
-{
-    struct trace *t = &f->run;
-    struct trace_span *old = t->spans;
-    size_t n = t->n_spans;
-    t->spans = NULL;
-    t->n_spans = t->room_spans = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool forward = t->ops[old[i].op].tag.kind == OP_FWD;
-        struct trace_span first = old[i], second = old[i];
-        uint32_t host = small_lane(t->t.lanes[old[i].lane].rank, LANE_HOST, 0);
-        first.name = second.name = "_Z1kv";
-        first.end_ns = second.start_ns = old[i].start_ns + 10000 * US;
-        second.start_ns += forward ? 40000 * US : 0;
-        trace_add_span(t, &first);
-        trace_add_span(t, &second);
-        for (unsigned k = 0; k < 2; k++) {
-            struct trace_span launch = {first.start_ns, first.start_ns + (forward && k ? 45000 : 1) * US,
-                                        host,           old[i].op,
-                                        SPAN_HOST,      "launch"};
-            trace_add_span(t, &launch);
-        }
-    }
-    g_free(old);
-    trace_finish(t);
-    trace_fact_text(t, "driver", "580.65");
-    trace_fact_text(t, FACT_DROPPED, "12");
-    trace_fact_text(t, FACT_ZERO, "0");
-    trace_fact_text(t, FACT_EARLY, "3");
-    trace_fact_text(t, "nccl estimate ns of bucket 1", "25000000");
-    analysis_release(&f->run_analysis);
-    g_assert_true(analyze(t, &f->run_analysis, NULL));
-}
-
 static void test_devices(void)
 {
     struct fixture f;
@@ -628,77 +405,6 @@ static void test_devices(void)
     expect_part(&f.report, "\ncomputation is ", false);
     f.run_analysis.slowdown_percent = 0.99;
     expect_part(&f.report, "computation is", false);
-    fixture_release(&f);
-}
-
-static double real(const struct strict_json *object, const char *key)
-{
-    g_assert_nonnull(strict_json_get(object, key));
-    return g_ascii_strtod(strict_json_get(object, key)->text, NULL);
-}
-
-static void test_devices_json(void)
-{
-    static const char *const environment[] = {"cores", "4", NULL};
-    struct fixture f;
-    fixture_init(&f);
-    make_device_run(&f);
-    f.report.environment = environment;
-    f.run_analysis.slowdown_percent = 12.5;
-    g_autoptr(GString) out = g_string_new(NULL);
-    report_json(&f.report, out);
-    struct strict_json *j = strict_json_parse(out->str);
-    const struct strict_json *facts = strict_json_get(j, "environment"),
-                             *records = strict_json_get(j, "records"),
-                             *launches = strict_json_get(j, "launches"),
-                             *buckets = strict_json_get(j, "buckets");
-    g_assert_cmpstr(strict_json_string_of(facts, "cores"), ==, "4");
-    g_assert_cmpstr(strict_json_string_of(facts, "driver"), ==, "580.65");
-    g_assert_cmpint(strict_json_integer(records, "dropped"), ==, 12);
-    g_assert_cmpint(strict_json_integer(records, "zero"), ==, 0);
-    g_assert_cmpint(strict_json_integer(records, "early"), ==, 3);
-    g_assert_null(strict_json_get(records, "inverted")); /* not known */
-    g_assert_cmpint(strict_json_integer(launches, "wait_ns"), ==, 35000 * US);
-    g_assert_cmpfloat_with_epsilon(real(launches, "percent"), 35000. / 2979, 1e-9);
-    g_assert_cmpint(strict_json_get(launches, "bound")->kind, ==, 't');
-    g_assert_cmpfloat(real(strict_json_get(j, "overlap"), "compute_slowdown_percent"), ==, 12.5);
-    const struct strict_json *first = strict_json_at(buckets, 0), *second = strict_json_at(buckets, 1);
-    g_assert_cmpint(strict_json_integer(first, "transfer_ns"), ==, 21000 * US);
-    g_assert_cmpfloat_with_epsilon(real(first, "algbw_bytes_per_s"), (25 << 20) / 0.021, 1);
-    g_assert_cmpfloat_with_epsilon(real(second, "busbw_bytes_per_s"), (3 << 20) / 0.0282, 1);
-    g_assert_null(strict_json_get(first, "nccl_estimate_ns"));
-    g_assert_cmpint(strict_json_integer(second, "nccl_estimate_ns"), ==, 25000000);
-    strict_json_free(j);
-    fixture_release(&f);
-}
-
-/* Absent, never 0: a bucket that no all-reduce carried, overlap of nothing, a prediction of a simulation. */
-static void test_json_absent(void)
-{
-    struct fixture f;
-    make_row(&f.run, 1, 0, 10);
-    make_row(&f.predicted, 1, 0, 10);
-    make_row(&f.unoverlapped, 1, 0, 10);
-    f.run.t.n_buckets = 1;
-    f.run.t.buckets = g_new0(struct bucket_row, 1);
-    f.run.cancelled = true;
-    analyze_all(&f);
-    static const char *const absent[] = {"overlap",       "prediction", "memory",     "loss",
-                                         "weights_equal", "labels",     "environment"};
-    for (int round = 0; round < 2; round++) {
-        GString *out = g_string_new(NULL);
-        report_json(&f.report, out);
-        struct strict_json *j = strict_json_parse(out->str);
-        g_assert_nonnull(j);
-        for (unsigned i = 0; i < G_N_ELEMENTS(absent); i++)
-            g_assert_null(strict_json_get(j, absent[i]));
-        g_assert_null(strict_json_get(strict_json_at(strict_json_get(j, "buckets"), 0), "ready_ns"));
-        g_assert_cmpint(strict_json_get(j, "cancelled")->kind, ==, 't');
-        g_assert_cmpint(strict_json_get(j, "step_ns") != NULL, ==, round == 0);
-        strict_json_free(j);
-        g_string_free(out, TRUE);
-        f.report.analysis = NULL;
-    }
     fixture_release(&f);
 }
 
@@ -747,10 +453,7 @@ int main(int argc, char **argv)
     g_test_add_func("/report/broken-training", test_broken_training);
     g_test_add_func("/report/many-buckets", test_many_buckets);
     g_test_add_func("/report/memory", test_memory);
-    g_test_add_func("/report/json", test_json);
-    g_test_add_func("/report/json-absent", test_json_absent);
     g_test_add_func("/report/devices", test_devices);
-    g_test_add_func("/report/devices-json", test_devices_json);
     g_test_add_func("/report/hostile-names", test_hostile_names);
     return g_test_run();
 }
