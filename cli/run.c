@@ -49,21 +49,17 @@ static bool print_advice(const struct job *job, const struct options *o, const s
     return printed;
 }
 
-/* The summary's last line: what was written, and a next command worth trying. */
-static void closing_line(const struct job *job, const struct options *o, const struct files *f,
-                         const struct report *report, const struct attempts *r, bool wrote, GString *out)
+/* A next command worth trying. */
+static void suggest(const struct job *job, const struct options *o, const struct attempts *r, GString *out)
 {
     const struct attempt *main = attempts_main(r);
     const struct cost_model *costs = r->measured ? cost_table_model(r->measured) : job->costs;
     const struct outcome *base = main->predicted.there ? &main->predicted : &main->outcome;
-    int64_t predicted_ns = base->analysis.median_ns, best_ns;
+    const int64_t predicted_ns = base->analysis.median_ns;
+    int64_t best_ns;
     double best = job->mode->has_buckets && job->shape.ranks > 1 && !job->given
                       ? predict_best_bucket(job, costs, predicted_ns, &best_ns)
                       : 0;
-    if (wrote)
-        files_name(f, report, out);
-    else
-        g_string_append(out, "not all was written; ");
     if (print_advice(job, o, base, costs, out))
         return;
     if (best > 0)
@@ -97,7 +93,8 @@ static bool conclude(const struct job *job, const struct options *o, struct file
     struct summary summary;
     struct variant others[OVERLAPS];
     const struct attempt *main = attempts_main(r);
-    g_autoptr(GString) out = g_string_new(NULL);
+    g_autoptr(GString) out = g_string_new(NULL), next = g_string_new(NULL);
+    const bool quiet = o->given[OPTION_QUIET];
     summary_init(&summary, job, o);
     struct report report = {.trace = &main->outcome.trace,
                             .analysis = &main->outcome.analysis,
@@ -111,14 +108,20 @@ static bool conclude(const struct job *job, const struct options *o, struct file
         report.predicted_analysis = &main->predicted.analysis;
     report.costs = r->measured;
     report.training = r->training.trained ? &r->training : NULL;
+    if (!quiet) /* while fonts are being loaded */
+        suggest(job, o, r, next);
     bool ok = files_write(f, &report, error);
     if (o->given[OPTION_HISTORY])
         ok &= keep(&report, option_text(o, OPTION_HISTORY, NULL), ok ? error : NULL);
-    if (!o->given[OPTION_QUIET]) {
+    if (!quiet) {
         summary_head(job, o, report.trace, out);
         report_print(&report, out);
         notes_print(job, report.trace, out);
-        closing_line(job, o, f, &report, r, ok, out);
+        if (ok)
+            files_name(f, &report, out);
+        else
+            g_string_append(out, "not all was written; ");
+        g_string_append(out, next->str);
         /* Text for people gives way to a file that goes to standard output. */
         fputs(out->str, files_take_stdout(f) ? stderr : stdout);
     }
