@@ -108,9 +108,17 @@ for wrong in "--epoch-batches 3" "--lr-step 0.5" "--eval-batch 4" "--epochs 0" "
 done
 result $ok "what does not belong to epochs or does not fit is refused before anything runs"
 
+await() { # await LINE SECONDS: of standard output, or the test fails by what is not there
+    tries=$(($2 * 10))
+    while [ $tries -gt 0 ] && ! grep -q "$1" "$dir/out"; do
+        sleep 0.1
+        tries=$((tries - 1))
+    done
+}
+
 # shellcheck disable=SC2086
 "$PARPROF" $small --mode ddp --ranks 2 --epochs 1000 --report cut.json >"$dir/out" 2>"$dir/err" &
-sleep 3
+await '^| end of epoch' 100
 kill -INT $!
 wait $!
 [ $? = 130 ] && grep -q '^| end of epoch' "$dir/out" && grep -q '^best epoch' "$dir/out" && [ -s cut.json ]
@@ -119,13 +127,10 @@ result $? "an interrupt leaves what the epochs came to"
 # Batches of 4 to train, then as many of 4000 to validate: a quarter of a minute.
 # shellcheck disable=SC2086
 "$PARPROF" $small --mode single --batch 4 --epochs 2 --epoch-batches 500 --log-every 500 --eval-batch 4000 --report cut.json >"$dir/out" 2>"$dir/err" &
-for try in $(seq 300); do
-    grep -q '^| epoch   1 |   500/  500 batches' "$dir/out" && break
-    sleep 0.1
-done
+await '^| epoch   1 |   500/  500 batches' 30
 kill -INT $!
 wait $!
-[ $? = 130 ] && [ "$try" != 300 ] && ! grep -q 'end of epoch' "$dir/out" &&
+[ $? = 130 ] && ! grep -q 'end of epoch' "$dir/out" &&
     grep -q '^epoch 1 was trained, and interrupted while it was validated: loss [0-9.]* (perplexity ' "$dir/out" &&
     [ "$(numbers cut.json batches)" = 500 ] && [ -n "$(numbers cut.json ms_batch)" ] && [ -z "$(numbers cut.json valid_loss)" ] && ! grep -q best_epoch cut.json
 result $? "an interrupt of the validation leaves what was trained, soon"
