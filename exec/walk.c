@@ -244,6 +244,8 @@ static bool warm_up(struct walk *w, GError **error)
     uint32_t first = w->run.warmup;
     if (!walk_steps(w, 0, first, error))
         return false;
+    if (cancelled(&w->run)) /* lanes may not be at rest, and read the run */
+        return true;
     w->run.warmup += missing_warmup(w, clock_ns() - began_ns);
     return walk_steps(w, first, w->run.warmup, error);
 }

@@ -283,9 +283,49 @@ static void test_random_plans(void)
     model_free(model);
 }
 
+static void cancel_soon(void *user, uint32_t done, uint32_t of)
+{
+    g_assert_cmpuint(done, <, of);
+    if (done == 2)
+        __atomic_store_n((volatile int *)user, 1, __ATOMIC_SEQ_CST);
+}
+
+/* While the step after it is on the lanes: for the thread sanitizer. */
+static void test_cancelled_warmup(void)
+{
+    struct model *model = tiny_model(DTYPE_F64);
+    GRand *rand = g_rand_new_with_seed(21);
+    for (unsigned i = 0; i < 10; i++) {
+        GError *error = NULL;
+        volatile int cancel = 0;
+        struct plan plan;
+        struct trace trace;
+        random_plan(&plan, model, rand);
+        set_jitter(i);
+        struct run run = {.plan = &plan,
+                          .model = model,
+                          .warmup = 5,
+                          .warmup_s = 1,
+                          .steps = 3,
+                          .cancel = &cancel,
+                          .progress = cancel_soon,
+                          .user = (void *)&cancel};
+        trace_init(&trace);
+        g_assert_true(cpu_engine.run(&run, &trace, &error));
+        g_assert_no_error(error);
+        g_assert_true(trace.cancelled && trace.n_steps == 0);
+        trace_release(&trace);
+        plan_release(&plan);
+    }
+    g_unsetenv("PARPROF_JITTER");
+    g_rand_free(rand);
+    model_free(model);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
+    g_test_add_func("/exec/cancelled-warmup", test_cancelled_warmup);
     g_test_add_func("/exec/random-plans", test_random_plans);
     return g_test_run();
 }
