@@ -16,7 +16,7 @@ AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C.UTF-8; export LC_ALL;
 
 # A test program is tests/NAME.c, linked with everything; a shell test is tests/NAME.sh.  Both speak TAP.
-# Without a thread, of which the thread sanitizer has nothing to say; of shell tests, with no other than look.sh has.
+# Without a thread, of which the thread sanitizer has nothing to say; of shell tests, with none that the others have not.
 SEQUENTIAL_TESTS = \
 	%D%/t-advice \
 	%D%/t-analyze \
@@ -122,15 +122,15 @@ SHELL_TESTS = \
 	%D%/cli.sh \
 	%D%/look.sh \
 	%D%/epochs.sh \
-	%D%/ci.sh \
 	%D%/doctor.sh \
-	%D%/gate.sh \
-	%D%/look-options.sh \
-	%D%/processes.sh \
-	%D%/render.sh \
 	%D%/sweep.sh
 SEQUENTIAL_SHELL_TESTS = \
+	%D%/look-options.sh \
+	%D%/gate.sh \
 	%D%/gallery.sh \
+	%D%/ci.sh \
+	%D%/processes.sh \
+	%D%/render.sh \
 	%D%/compare.sh \
 	%D%/grid.sh \
 	%D%/help.sh \
