@@ -4,11 +4,13 @@
 pipeline="--mode pipeline --backend sim --ranks 4 --chunks 8" costs="--layers 8 --cost unit:F=1,B=1,W=1,C=0"
 unit="$pipeline $costs"
 
-# With either costs, whatever the language.
+# With either costs, whatever the language; sanitized, in one.
+langs="en ko"
+[ -z "${SANITIZED:-}" ] || langs=en
 run list
 for schedule in $(sed -n '/^schedules/,/^splits/s/^  \([^ ]*\) .*/\1/p' "$dir/out"); do
     most=0
-    for lang in en ko; do
+    for lang in $langs; do
         for cost in "" "$costs"; do
             # shellcheck disable=SC2086
             run $pipeline $cost --schedule $schedule --lang $lang --figure grid -o g.svg
