@@ -68,13 +68,6 @@ uint64_t build_value_bytes(const struct build *, enum value_class, uint32_t laye
 uint32_t build_add_value(struct build *, uint32_t rank, enum value_class, uint32_t index, uint32_t micro,
                          uint64_t bytes);
 
-/* Of one layer's FWD, RECOMPUTE or BWDs.  share: see struct cost_key. */
-uint64_t build_layer_flops(const struct build *, enum op_kind, uint32_t layer, uint32_t samples);
-uint32_t build_layer_cost(struct build *, enum op_kind, uint32_t layer, uint32_t samples, double share,
-                          bool paired);
-
-uint32_t build_input_cost(struct build *, uint32_t samples);
-uint32_t build_loss_cost(struct build *, uint32_t samples);
 /* The layer whose weights a layer uses: a tied head has the embedding's, layer 0. */
 uint32_t build_weight_layer(const struct model *, uint32_t layer);
 
@@ -93,6 +86,14 @@ uint32_t build_loss(struct build *, const struct build_rank *, const struct buil
 void build_forward(struct build *, const struct build_rank *, const struct build_micro *);
 /* Gradients of micro-batches after the first are added to those before. */
 void build_backward(struct build *, const struct build_rank *, const struct build_micro *, uint32_t layer);
+
+/* build-cost.c.  Of one layer's FWD, RECOMPUTE or BWDs.  share: see struct cost_key. */
+uint64_t build_layer_flops(const struct build *, enum op_kind, uint32_t layer, uint32_t samples);
+uint32_t build_layer_cost(struct build *, enum op_kind, uint32_t layer, uint32_t samples, double share,
+                          bool paired);
+
+uint32_t build_input_cost(struct build *, uint32_t samples);
+uint32_t build_loss_cost(struct build *, uint32_t samples);
 
 /* build-optim.c.  With step 0 the parameters are taken layer by layer, else in the order of the buckets:
  * those of `bucket`, or all for OP_NONE.  The norm is of all gradients. */

@@ -1,6 +1,6 @@
 libparprof_a_SOURCES += %D%/layer.def %D%/op.def %D%/bucket.h %D%/build.h %D%/copy.h %D%/cost.h %D%/ddp.h %D%/engine.h \
 	%D%/fields.h %D%/gangs.h %D%/lower.h %D%/mode.h %D%/model-layers.h %D%/model.h %D%/pipeline.h %D%/schedule.h %D%/split.h %D%/op.h %D%/plan.h \
-	%D%/read-json.h %D%/seal.h %D%/bucket.c %D%/build-optim.c %D%/build.c %D%/contract.c %D%/copy.c %D%/cost.c \
+	%D%/read-json.h %D%/seal.h %D%/bucket.c %D%/build-cost.c %D%/build-optim.c %D%/build.c %D%/contract.c %D%/copy.c %D%/cost.c \
 	%D%/ddp-buckets.c %D%/ddp-first.c %D%/engine.c %D%/fields.c %D%/forward.c %D%/clocks.c %D%/gang-check.c %D%/gangs.c %D%/hazards.c %D%/layer.c \
 	%D%/liveness.c %D%/lower-all-to-all.c %D%/lower-ring.c %D%/lower-star.c %D%/lower-tree.c %D%/lower.c \
 	%D%/mode-ddp.c %D%/mode-dp.c %D%/mode-pipeline.c %D%/mode-single.c %D%/pipeline-channels.c %D%/pipeline-ops.c %D%/pipeline-update.c %D%/schedule-1f1b.c %D%/schedule-check.c %D%/schedule-csv.c %D%/schedule-dualpipev.c \
