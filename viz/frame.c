@@ -71,6 +71,11 @@ static void swatch(const struct pen *p, const struct legend_entry *e, double x, 
         pen_line(p, x + size / 2, y, x + size / 2, y + size, e->shade.color, 1.5, true);
         return;
     }
+    if (e->part) {
+        pen_box(p, x, y, size, size, pen_shade(p, ROLE_LANE));
+        pen_box(p, x, y + size * 0.6, size, size * 0.4, e->shade);
+        return;
+    }
     pen_box(p, x, y, size, size, e->hollow ? pen_shade(p, ROLE_INK) : e->shade);
     if (e->hollow)
         pen_box(p, x + 1.5, y + 1.5, size - 3, size - 3, pen_shade(p, ROLE_BACKGROUND));

@@ -26,6 +26,7 @@ struct legend_entry {
     bool rise;       /* the triangle points up */
     bool exposed;    /* hatched with ROLE_EXPOSED too */
     bool hollow;     /* a box in ink, empty */
+    bool part;       /* a lane of which a part is filled */
 };
 
 /* Paints the entries below the title, in lines of the width; what finds no room in three lines is left out.  Below them stays

@@ -299,7 +299,7 @@ static void label_run(const struct pen *p, const struct axis *a, const struct ta
     const char *text = fit(p, &best, &least, G_N_ELEMENTS(texts), texts, e.w - 2 * LABEL_AIR, &font);
 
     belong(p, t, last);
-    if (text)
+    if (text && !first->share)
         pen_label(p, e.x + e.w / 2, y + s->lane / 2, s->lane, font, cell_shade(p, t, s, first), true, text);
 }
 
@@ -331,8 +331,22 @@ static void label_runs(const struct pen *p, const struct axis *a, const struct t
 /* Whether two boxes without a gap between them would look like one, and may come together in a build. */
 static bool alike(const struct cell *c, struct shade x, const struct cell *next, struct shade y)
 {
-    return x.color == y.color && x.hatch == HATCH_NONE && y.hatch == HATCH_NONE && c->role == next->role &&
-           c->kind == next->kind && c->micro == next->micro && c->role != ROLE_COMM && c->kind != OP_OPTIM;
+    return !c->share && !next->share && x.color == y.color && x.hatch == HATCH_NONE &&
+           y.hatch == HATCH_NONE && c->role == next->role && c->kind == next->kind &&
+           c->micro == next->micro && c->role != ROLE_COMM && c->kind != OP_OPTIM;
+}
+
+/* As high as its share of the time, on what is below it: its area is its time. */
+static void paint_share(const struct pen *p, const struct axis *a, const struct tables *t,
+                        const struct cell *c, const struct lane_style *s, double y)
+{
+    const double x = axis_x(a, c->start_ns), w = axis_x(a, c->end_ns) - x, h = s->lane * c->share,
+                 top = y + s->lane * (1 - c->below) - h;
+
+    if (c->role == ROLE_EXPOSED)
+        pen_hatch(p, x, top, w, h, shade_of(p, s, ROLE_EXPOSED));
+    else
+        pen_box(p, x, top, w, h, cell_shade(p, t, s, c));
 }
 
 static void paint_cells(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
@@ -351,7 +365,10 @@ static void paint_cells(const struct pen *p, const struct axis *a, const struct 
             c++, i++;
         }
         belong(p, t, c);
-        pen_box(p, e.x, y, e.w, s->lane, shade);
+        if (c->share > 0)
+            paint_share(p, a, t, c, s, y);
+        else
+            pen_box(p, e.x, y, e.w, s->lane, shade);
     }
 }
 
@@ -364,9 +381,13 @@ static void paint_intervals(const struct pen *p, const struct axis *a, const str
     for (size_t i = 0; i < set->n; i++) {
         while (last + 1 < cells->len && g_array_index(cells, struct cell, last + 1).start_ns < set->v[i].end_ns)
             last++;
-        if (cells->len)
-            belong(p, t, &g_array_index(cells, struct cell, last));
-        const struct extent e = extent_of(a, set->v[i].start_ns, set->v[i].end_ns);
+        struct extent e = extent_of(a, set->v[i].start_ns, set->v[i].end_ns);
+        if (cells->len) {
+            const struct cell *c = &g_array_index(cells, struct cell, last);
+            belong(p, t, c);
+            if (c->end_ns > set->v[i].end_ns) /* no air within a cell */
+                e.w = MAX(MIN_WIDTH, axis_x(a, set->v[i].end_ns) - e.x);
+        }
         if (hatch)
             pen_hatch(p, e.x, y, e.w, h, shade);
         else
