@@ -22,6 +22,7 @@ struct digest_bucket {
     uint32_t rank; /* OP_NONE: no times */
     int64_t ready_ns, launch_ns, start_ns, end_ns, hidden_ns, exposed_ns;
     struct causes causes; /* of what is exposed; without late_rank_ns, which is 0 */
+    int64_t copied_ns;    /* of hidden_ns, beside copies alone; 0 where unknown too */
 };
 
 struct digest {
