@@ -488,7 +488,8 @@ static void test_alike(void)
         uint32_t per_rank, chunks, count[3];
     } cases[] = {{"1f1b", {"F3", "B3", "B7"}, 1, 8, {4, 4, 4}},
                  {"zbv", {"F", "I", "W"}, 2, 8, {64, 64, 64}},
-                 {"1f1b", {"F", "B", "15"}, 1, 16, {64, 64, 8}}};
+                 {"1f1b", {"F", "B", "11"}, 1, 12, {48, 48, 8}},
+                 {"1f1b", {"F0", "15", "B15"}, 1, 16, {0, 0, 4}}};
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         struct trace trace;
         struct fixture f = {0};

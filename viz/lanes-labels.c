@@ -18,7 +18,7 @@
 #define LINE_APART  0.65 /* ems from the middle of two lines to each */
 
 /* What stands on the cells of a kind. */
-enum form { FORM_NAME, FORM_STACKED, FORM_NUMBER, FORMS };
+enum form { FORM_NAME, FORM_STACKED, FORM_NUMBER, FORM_NONE };
 struct label {
     enum form form;
     struct font font;
@@ -148,23 +148,55 @@ static bool nameless(const struct cell *c)
     return c->role == ROLE_PACK || c->role == ROLE_INPUT || !cell_is_itself(c);
 }
 
-/* Of a micro-batch of a pipeline, as all of which look. */
-static bool of_pipeline(const struct tables *t, const struct cell *c)
+/* The labels of a lane. */
+struct labelling {
+    const struct pen *p;
+    const struct axis *a;
+    const struct tables *t;
+    const GArray *cells;
+    const struct lane_style *s;
+    struct label labels[OP_KINDS];
+};
+
+static const struct cell *cell_at(const struct labelling *l, unsigned i)
 {
-    return t->n_stages && c->micro != OP_NONE && c->kind != OP_LOSS;
+    return &g_array_index(l->cells, struct cell, i);
 }
 
-/* The greatest size at which a form of the name fits in that width. */
-static double size_of(const struct pen *p, const struct tables *t, const struct cell *c,
-                      char *names[NUMBER + 1], enum form form, double room)
+static double room_on(const struct labelling *l, const struct cell *c)
+{
+    return lanes_extent(l->a, c->start_ns, c->end_ns).w - LABEL_AIR;
+}
+
+/* Of a micro-batch of a pipeline, as all of which look. */
+static bool of_pipeline(const struct labelling *l, const struct cell *c)
+{
+    return l->t->n_stages && c->micro != OP_NONE && c->kind != OP_LOSS;
+}
+
+/* A layer without a number, as embeddings, whose name is longer and which is often short. */
+static bool is_odd(const struct labelling *l, const struct cell *c)
+{
+    return !l->t->n_stages && c->first < l->t->n_layers && c->kind != OP_OPTIM &&
+           !block_numbered(l->t->layers[c->first].block);
+}
+
+/* The greatest size at which a form of the cell's name fits; 0: at none that could be read. */
+static double size_of(const struct labelling *l, const struct cell *c, enum form form)
 {
     const struct font font = {LARGEST, WEIGHT_NORMAL};
-    double width = pen_width(p, &font, names[form == FORM_NAME ? NAMES - 1 : NUMBER]);
+    const double room = room_on(l, c);
+    char *names[NUMBER + 1] = {0};
 
+    if (room < LEAST_ROOM)
+        return 0;
+    name_compute(l->p, l->t, c, names);
+    double width = pen_width(l->p, &font, names[form == FORM_NAME ? NAMES - 1 : NUMBER]);
     if (form == FORM_NAME)
-        width = MIN(width, pen_width(p, &font, names[0]));
+        width = MIN(width, pen_width(l->p, &font, names[0]));
     else if (form == FORM_STACKED)
-        width = of_pipeline(t, c) ? MAX(width, pen_width(p, &font, label_of(p, c->kind))) : INFINITY;
+        width = of_pipeline(l, c) ? MAX(width, pen_width(l->p, &font, label_of(l->p, c->kind))) : INFINITY;
+    free_names(names);
     return LARGEST * room / MAX(width, 1);
 }
 
@@ -175,44 +207,32 @@ static int by_size(gconstpointer a, gconstpointer b)
     return (*x > *y) - (*x < *y);
 }
 
-/* A layer without a number, as embeddings, whose name is longer and which is often short. */
-static bool is_odd(const struct tables *t, const struct cell *c)
-{
-    return !t->n_stages && c->first < t->n_layers && c->kind != OP_OPTIM &&
-           !block_numbered(t->layers[c->first].block);
-}
-
-/* Sizes at which the labels fit that a form of the name has on cells like that one. */
-static GArray *list_sizes(const struct pen *p, const struct axis *a, const struct tables *t,
-                          const GArray *cells, const struct cell *like, enum form form, bool odd)
+/* Sizes at which a form fits on the cells that look like that one, of those that have room for a number at
+ * all. */
+static GArray *list_sizes(const struct labelling *l, const struct cell *like, enum form form, bool odd)
 {
     GArray *all = g_array_new(FALSE, FALSE, sizeof(double));
 
-    for (unsigned i = 0; i < cells->len; i++) {
-        const struct cell *c = &g_array_index(cells, struct cell, i);
-        const double room = lanes_extent(a, c->start_ns, c->end_ns).w - LABEL_AIR;
-        const bool alike = of_pipeline(t, like) ? of_pipeline(t, c) : c->kind == like->kind;
-        char *names[NUMBER + 1] = {0};
-        if (!alike || is_odd(t, c) != odd || nameless(c) || room < LEAST_ROOM)
+    for (unsigned i = 0; i < l->cells->len; i++) {
+        const struct cell *c = cell_at(l, i);
+        const bool alike = of_pipeline(l, like) ? of_pipeline(l, c) : c->kind == like->kind;
+        if (!alike || is_odd(l, c) != odd || nameless(c) || l->labels[c->kind].form == FORM_NONE ||
+            size_of(l, c, FORM_NUMBER) < SMALLEST)
             continue;
-        name_compute(p, t, c, names);
-        const double size = size_of(p, t, c, names, form, room);
-        if (size_of(p, t, c, names, FORM_NUMBER, room) >= SMALLEST)
-            g_array_append_val(all, size);
-        free_names(names);
+        const double size = size_of(l, c, form);
+        g_array_append_val(all, size);
     }
     g_array_sort(all, by_size);
     return all;
 }
 
 /* The size that all of them have room for, but for a few; odd ones count where there are no others. */
-static double common_size(const struct pen *p, const struct axis *a, const struct tables *t,
-                          const GArray *cells, const struct cell *like, enum form form)
+static double common_size(const struct labelling *l, const struct cell *like, enum form form)
 {
     double size = 0;
 
     for (unsigned odd = 0; odd < 2 && size == 0; odd++) {
-        g_autoptr(GArray) all = list_sizes(p, a, t, cells, like, form, odd);
+        g_autoptr(GArray) all = list_sizes(l, like, form, odd);
         if (all->len)
             size = g_array_index(all, double, (guint)(all->len * LEFT_OUT));
     }
@@ -220,36 +240,54 @@ static double common_size(const struct pen *p, const struct axis *a, const struc
 }
 
 /* The largest letter with its number, else one over the other, else the number. */
-static struct label choose_label(const struct pen *p, const struct axis *a, const struct tables *t,
-                                 const GArray *cells, const struct cell *like, const struct lane_style *s)
+static struct label choose_label(const struct labelling *l, const struct cell *like)
 {
     static const double floors[] = {EASY, SMALLEST};
-    const double most = MIN(LARGEST, MIN(p->strong.size, s->lane * TEXT_PART));
-    double sizes[FORMS];
+    const double most = MIN(LARGEST, MIN(l->p->strong.size, l->s->lane * TEXT_PART));
+    double sizes[FORM_NONE];
 
-    for (unsigned form = 0; form < FORMS; form++)
-        sizes[form] = common_size(p, a, t, cells, like, form);
-    sizes[FORM_STACKED] = MIN(sizes[FORM_STACKED], s->lane / STACK_LINES);
+    for (unsigned form = 0; form < FORM_NONE; form++)
+        sizes[form] = MIN(most, common_size(l, like, form));
+    sizes[FORM_STACKED] = MIN(sizes[FORM_STACKED], l->s->lane / STACK_LINES);
     for (unsigned i = 0; i < G_N_ELEMENTS(floors); i++)
         for (unsigned form = FORM_NAME; form < FORM_NUMBER; form++)
-            if (MIN(sizes[form], most) >= floors[i])
-                return (struct label){form, {floor(MIN(sizes[form], most)), WEIGHT_NORMAL}};
-    return (struct label){FORM_NUMBER, {MAX(SMALLEST, floor(MIN(sizes[FORM_NUMBER], most))), WEIGHT_NORMAL}};
+            if (sizes[form] >= floors[i])
+                return (struct label){form, {floor(sizes[form]), WEIGHT_NORMAL}};
+    return (struct label){FORM_NUMBER, {MAX(SMALLEST, floor(sizes[FORM_NUMBER])), WEIGHT_NORMAL}};
 }
 
-static void choose_labels(const struct pen *p, const struct axis *a, const struct tables *t,
-                          const GArray *cells, const struct lane_style *s, struct label labels[OP_KINDS])
+/* Cells of a pipeline that are of one kind have one length: where some have no room for their number, none
+ * has one. */
+static void leave_out(struct labelling *l)
+{
+    unsigned n[OP_KINDS] = {0}, narrow[OP_KINDS] = {0};
+
+    for (unsigned i = 0; i < l->cells->len; i++) {
+        const struct cell *c = cell_at(l, i);
+        if (c->kind >= OP_KINDS || !of_pipeline(l, c) || nameless(c))
+            continue;
+        n[c->kind]++;
+        narrow[c->kind] += size_of(l, c, FORM_NUMBER) < SMALLEST;
+    }
+    for (unsigned kind = 0; kind < OP_KINDS; kind++)
+        if (narrow[kind] > n[kind] * LEFT_OUT)
+            l->labels[kind] = (struct label){FORM_NONE, {SMALLEST, WEIGHT_NORMAL}};
+}
+
+static void choose_labels(struct labelling *l)
 {
     const struct cell *pipeline = NULL;
 
-    for (unsigned i = 0; i < cells->len; i++) {
-        const struct cell *c = &g_array_index(cells, struct cell, i);
-        if (c->kind >= OP_KINDS || labels[c->kind].font.size > 0)
+    if (!l->p->ops->cells)
+        leave_out(l);
+    for (unsigned i = 0; i < l->cells->len; i++) {
+        const struct cell *c = cell_at(l, i);
+        if (c->kind >= OP_KINDS || l->labels[c->kind].font.size > 0)
             continue;
-        labels[c->kind] = p->ops->cells ? (struct label){FORM_NAME, {SMALLEST, WEIGHT_NORMAL}}
-                          : pipeline && of_pipeline(t, c) ? labels[pipeline->kind]
-                                                          : choose_label(p, a, t, cells, c, s);
-        pipeline = of_pipeline(t, c) ? c : pipeline;
+        l->labels[c->kind] = l->p->ops->cells ? (struct label){FORM_NAME, {SMALLEST, WEIGHT_NORMAL}}
+                             : pipeline && of_pipeline(l, c) ? l->labels[pipeline->kind]
+                                                             : choose_label(l, c);
+        pipeline = of_pipeline(l, c) ? c : pipeline;
     }
 }
 
@@ -273,27 +311,26 @@ static void two_lines(const struct pen *p, double x, double y, const struct font
     pen_label(p, x, y + font->size * LINE_APART, font->size * 1.2, font, shade, false, lower);
 }
 
-static bool label_compute(const struct pen *p, const struct axis *a, const struct tables *t,
-                          const struct cell *c, const struct lane_style *s,
-                          const struct label labels[OP_KINDS], double y)
+static bool label_compute(const struct labelling *l, const struct cell *c, double y)
 {
-    const struct extent e = lanes_extent(a, c->start_ns, c->end_ns);
-    const struct label *l = &labels[c->kind];
-    const double room = e.w - LABEL_AIR, x = e.x + e.w / 2, middle = y + s->lane / 2;
-    const struct shade shade = lanes_shade(p, t, s, c);
+    const struct pen *p = l->p;
+    const struct extent e = lanes_extent(l->a, c->start_ns, c->end_ns);
+    const struct label *label = &l->labels[c->kind];
+    const double room = e.w - LABEL_AIR, x = e.x + e.w / 2, middle = y + l->s->lane / 2;
+    const struct shade shade = lanes_shade(p, l->t, l->s, c);
+    const bool whole = label->form == FORM_NAME;
     char *names[NUMBER + 1] = {0};
 
-    if (nameless(c) || room < LEAST_ROOM)
+    if (nameless(c) || room < LEAST_ROOM || label->form == FORM_NONE)
         return false;
-    lanes_belong(p, t, c);
-    name_compute(p, t, c, names);
-    const unsigned from = l->form == FORM_NAME ? 0 : NUMBER,
-                   to = l->form == FORM_NAME && !p->ops->cells ? NAMES : NUMBER + 1;
-    const char *text = pen_fit(p, &l->font, to - from, (const char *const *)names + from, room);
-    if (text && l->form == FORM_STACKED && of_pipeline(t, c))
-        two_lines(p, x, middle, &l->font, shade, label_of(p, c->kind), text);
+    lanes_belong(p, l->t, c);
+    name_compute(p, l->t, c, names);
+    const unsigned from = whole ? 0 : NUMBER, to = whole && !p->ops->cells ? NAMES : NUMBER + 1;
+    const char *text = pen_fit(p, &label->font, to - from, (const char *const *)names + from, room);
+    if (text && label->form == FORM_STACKED && of_pipeline(l, c))
+        two_lines(p, x, middle, &label->font, shade, label_of(p, c->kind), text);
     else if (text)
-        pen_label(p, x, middle, s->lane, &l->font, shade, false, text);
+        pen_label(p, x, middle, l->s->lane, &label->font, shade, false, text);
     free_names(names);
     return text;
 }
@@ -323,19 +360,19 @@ void lanes_label_compute(const struct pen *p, const struct axis *a, const struct
                          const GArray *cells, const struct lane_style *s, double y)
 {
     const double gap_ns = RUN_GAP * axis_ns_per_unit(a);
-    struct label labels[OP_KINDS] = {0};
+    struct labelling l = {.p = p, .a = a, .t = t, .cells = cells, .s = s};
 
-    choose_labels(p, a, t, cells, s, labels);
+    choose_labels(&l);
     for (unsigned i = 0, end; i < cells->len; i = end) {
         const struct cell *first = &g_array_index(cells, struct cell, i), *last = first;
-        bool labelled = label_compute(p, a, t, first, s, labels, y);
+        bool labelled = label_compute(&l, first, y);
         for (end = i + 1; end < cells->len; end++) {
             const struct cell *c = &g_array_index(cells, struct cell, end);
             if ((double)(c->start_ns - c[-1].end_ns) > gap_ns ||
                 (c->role != first->role && c->role != ROLE_PACK) ||
                 (c->role == first->role && c->micro != first->micro))
                 break;
-            labelled |= label_compute(p, a, t, c, s, labels, y);
+            labelled |= label_compute(&l, c, y);
             if (c->role == first->role)
                 last = c;
         }
