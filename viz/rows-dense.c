@@ -7,7 +7,8 @@
 #define BIN  8.0   /* of a piece at least, from the start of a cell to that of another: what repeats is even */
 #define LONG 480.0 /* from which on a stretch of even shares begins anew */
 
-#define FEWEST 4 /* cells of a stretch */
+#define FEWEST 4    /* cells of a stretch */
+#define LEAST  24.0 /* units of it */
 /* Shares that differ by no more than the first and that part of the greater are drawn as one. */
 #define EVEN      0.02
 #define EVEN_PART 0.25
@@ -41,7 +42,7 @@ static unsigned stretch_end(const struct dense *d, unsigned i)
            (end == i || (double)(d->cells[end].start_ns - d->cells[end - 1].end_ns) < NEAR * d->unit_ns))
         end++;
     const bool many =
-        end >= i + FEWEST && (double)(d->cells[end - 1].end_ns - d->cells[i].start_ns) >= BIN * d->unit_ns;
+        end >= i + FEWEST && (double)(d->cells[end - 1].end_ns - d->cells[i].start_ns) >= LEAST * d->unit_ns;
     return many ? end : i;
 }
 
