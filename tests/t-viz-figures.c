@@ -271,6 +271,40 @@ static void test_sweep(void)
     series_release(&s);
 }
 
+/* Times that are close together are spread, on an axis that says that it does not begin at 0, without areas.
+ */
+static void test_sweep_close(void)
+{
+    for (unsigned close = 0; close < 2; close++) {
+        struct series s;
+        const struct figure_options o = {.width = 1280, .height = 720};
+        double top = INFINITY, bottom = 0;
+        unsigned areas = 0;
+        buckets_series(&s);
+        for (uint32_t i = 0; i < s.n_points && close; i++) {
+            s.points[i].step_ns = (100 + (int64_t)i) * MS;
+            s.points[i].predicted_ns = -1;
+        }
+        s.best = close ? 0 : s.best;
+        struct draw *list = draw(&figure_sweep, &(struct figure_input){.series = &s}, &o);
+        check_figure(list);
+        g_assert_cmpuint(count_text(list, "time of a step, ms; axis does not begin at 0"), ==, close);
+        g_assert_cmpuint(count_text(list, "0"), ==, 2 - close); /* a value of the option, and of the axis */
+        for (unsigned i = 0; i < list->items->len; i++) {
+            const struct item *m = item_at(list, i);
+            const bool point = m->kind == ITEM_RECT && m->fill == palette_color(palettes[0], ROLE_FORWARD) &&
+                               m->x1 - m->x0 < 10;
+            top = point ? MIN(top, m->y0) : top;
+            bottom = point ? MAX(bottom, m->y0) : bottom;
+            areas += m->kind == ITEM_POLYGON && m->x1 - m->x0 > 100;
+        }
+        g_assert_cmpuint(areas, ==, 1 - close);
+        g_assert_true(!close || bottom - top > 250);
+        draw_list.cancel(list);
+        series_release(&s);
+    }
+}
+
 static void test_sweep_two(void)
 {
     struct series s;
@@ -466,6 +500,7 @@ int main(int argc, char **argv)
     g_test_add_func("/figures/breakdown/groups", test_groups);
     g_test_add_func("/figures/memory", test_memory);
     g_test_add_func("/figures/sweep", test_sweep);
+    g_test_add_func("/figures/sweep/close", test_sweep_close);
     g_test_add_func("/figures/sweep/two-options", test_sweep_two);
     g_test_add_func("/figures/sweep/words", test_sweep_words);
     g_test_add_func("/figures/lacking", test_lacking);
