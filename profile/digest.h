@@ -47,6 +47,8 @@ void digest_make(struct digest *, const struct report *);
  * nothing is left then. */
 bool digest_read(const char *text, size_t n, const char *name, struct digest *, GError **);
 void digest_release(struct digest *);
+/* Of the device that has least, where each rank has one of its own; 0: unknown. */
+uint64_t digest_device_bytes(const struct digest *);
 const char *digest_label(char *const *pairs, const char *key); /* NULL: not there */
 
 #endif
