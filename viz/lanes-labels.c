@@ -6,7 +6,7 @@
 
 #define LABEL_AIR 2.0  /* left and right of a label together */
 #define RUN_GAP   3.0  /* no more than that between cells of a run */
-#define TEXT_PART 0.62 /* of a lane's height, a label at most */
+#define TEXT_PART 0.72 /* of a lane's height, a label at most */
 
 /* Sizes of labels. */
 #define LARGEST     20.0
@@ -243,7 +243,7 @@ static double common_size(const struct labelling *l, const struct cell *like, en
 static struct label choose_label(const struct labelling *l, const struct cell *like)
 {
     static const double floors[] = {EASY, SMALLEST};
-    const double most = MIN(LARGEST, MIN(l->p->strong.size, l->s->lane * TEXT_PART));
+    const double most = MAX(SMALLEST, MIN(LARGEST, MIN(l->p->strong.size, l->s->lane * TEXT_PART)));
     double sizes[FORM_NONE];
 
     for (unsigned form = 0; form < FORM_NONE; form++)
