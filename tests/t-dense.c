@@ -139,9 +139,54 @@ static void test_areas(void)
     }
 }
 
+/* A box of the compute lanes that is lower than its lane. */
+static bool has_share(const struct draw *d)
+{
+    const struct item *track = NULL;
+
+    for (unsigned i = 0; i < d->items->len; i++) {
+        const struct item *m = item_at(d, i);
+        if (m->kind != ITEM_RECT || m->fill < 0)
+            continue;
+        if (m->fill == palette_color(palettes[0], ROLE_LANE) && m->x1 - m->x0 > 100)
+            track = m;
+        else if (track && contains(track, m->x0, m->y0) && m->y1 - m->y0 < 0.9 * (track->y1 - track->y0) &&
+                 m->fill == palette_color(palettes[0], ROLE_FORWARD))
+            return true;
+    }
+    return false;
+}
+
+/* The legend explains heights where there are such, also where the width of a cell is about that from which
+ * on it is drawn. */
+static void test_legend(void)
+{
+    unsigned with = 0, n = 0;
+
+    for (uint32_t chunks = 400; chunks < 520; chunks += 8, n++) {
+        const struct figure_options o = {1280, 720, NULL};
+        struct trace trace;
+        struct analysis a;
+        pipe_simulate(&(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=0", RANKS, 1, chunks, 1, 0}, &trace);
+        g_assert_true(analyze(&trace, &a, NULL));
+        const struct figure_input in = {.trace = &trace, .analysis = &a};
+        struct draw *d = draw_list.begin(&(struct canvas){.width = 1280, .height = 720, .title = "t"}, NULL);
+        g_assert_true(figure_draw(&figure_timeline, &in, &o, &draw_list, d, NULL));
+        const bool share = has_share(d);
+        g_assert_cmpuint(count_text(d, "height: share of the time"), ==, share);
+        with += share;
+        draw_list.cancel(d);
+        analysis_release(&a);
+        trace_release(&trace);
+    }
+    g_assert_cmpuint(with, >, 0);
+    g_assert_cmpuint(with, <, n);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/dense/areas", test_areas);
+    g_test_add_func("/dense/legend", test_legend);
     return g_test_run();
 }

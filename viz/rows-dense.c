@@ -102,16 +102,24 @@ static void put_piece(struct dense *d, const struct piece *p)
     }
 }
 
+/* Whether a piece from cell i ends where that one begins: rather after whole periods of what repeats, which
+ * are alike. */
+static bool is_cut(const struct dense *d, unsigned i, unsigned next, int64_t end_ns)
+{
+    const double long_units = (double)(d->cells[next].start_ns - d->cells[i].start_ns) / d->unit_ns,
+                 left = (double)(end_ns - d->cells[next].start_ns) / d->unit_ns;
+
+    return left >= BIN && long_units >= (d->cells[next].kind == d->cells[i].kind ? BIN : 3 * BIN);
+}
+
 static void put_stretch(struct dense *d, unsigned from, unsigned to)
 {
     const int64_t end_ns = d->cells[to - 1].end_ns;
     struct piece all = {0};
 
     for (unsigned i = from, next; i < to; i = next) {
-        for (next = i + 1; next < to; next++)
-            if ((double)(d->cells[next].start_ns - d->cells[i].start_ns) >= BIN * d->unit_ns &&
-                (double)(end_ns - d->cells[next].start_ns) >= BIN * d->unit_ns)
-                break;
+        for (next = i + 1; next < to && !is_cut(d, i, next, end_ns); next++)
+            ;
         const struct piece p = measure(d, i, next, next < to ? d->cells[next].start_ns : end_ns);
         if (i == from) {
             all = p;
