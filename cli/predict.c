@@ -1,6 +1,7 @@
 #include "cli/predict.h"
 
 #include "exec/host.h"
+#include "profile/facts.h"
 #include "sim/sim.h"
 
 void outcome_release(struct outcome *o)
@@ -21,6 +22,12 @@ void label_trace(const struct job *job, const struct shape *shape, struct trace 
     if (job->shrink > 1)
         trace_label(trace, "model", "%s, widths divided by %u", job->model->name, job->shrink);
     const struct cluster *c = job->cluster;
+    if (c && c->memory_gib > 0 && trace->simulated) {
+        char gib[G_ASCII_DTOSTR_BUF_SIZE];
+        g_autofree char *text =
+            g_strconcat(g_ascii_formatd(gib, sizeof gib, "%.1f", c->memory_gib), " GiB", NULL);
+        trace_fact_text(trace, FACT_DEVICE_MEMORY, text);
+    }
     if (c && shape->ranks > c->nodes * c->devices)
         trace_label(trace, "cluster", "%s, extended from %u to %u devices", c->name, c->nodes * c->devices,
                     shape->ranks);

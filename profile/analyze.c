@@ -135,7 +135,7 @@ bool analysis_launch_bound(const struct analysis *a)
 }
 
 static struct bucket_times time_bucket(const struct rank_times *own, uint32_t bucket,
-                                       const struct intervals *compute)
+                                       const struct intervals *compute, const struct intervals *work)
 {
     const struct reduction *r = &own->reductions[bucket];
     int64_t origin = own->backward.start_ns == INT64_MAX ? 0 : own->backward.start_ns;
@@ -143,18 +143,49 @@ static struct bucket_times time_bucket(const struct rank_times *own, uint32_t bu
                              r->end_ns - origin};
     t.hidden_ns = intervals_within(compute, r->start_ns, r->end_ns);
     t.exposed_ns = t.end_ns - t.start_ns - t.hidden_ns;
+    t.copied_ns = t.hidden_ns - intervals_within(work, r->start_ns, r->end_ns);
     return t;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* When a rank computes what is not only moved into buckets and out of them. */
+static struct intervals busy_without_copies(const struct index *index, uint32_t step, uint32_t rank)
+{
+    const struct trace *t = index->trace;
+    g_autoptr(GArray) spans = index_spans(index, step, rank, SPAN_COMPUTE),
+                      all = g_array_new(FALSE, FALSE, sizeof(struct interval));
+    struct intervals set = {0};
+    for (guint i = 0; i < spans->len; i++) {
+        const struct trace_span *s = &t->spans[g_array_index(spans, size_t, i)];
+        const unsigned kind = s->op < t->n_ops ? t->ops[s->op].tag.kind : OP_FWD;
+        const struct interval v = {s->start_ns, s->end_ns};
+        if (kind != OP_PACK && kind != OP_UNPACK)
+            g_array_append_val(all, v);
+    }
+    g_array_sort(all, by_start);
+    for (guint i = 0; i < all->len; i++)
+        intervals_add(&set, g_array_index(all, struct interval, i).start_ns,
+                      g_array_index(all, struct interval, i).end_ns);
+    return set;
 }
 
 static void time_buckets(const struct index *index, const struct rank_times *times, struct analysis *a)
 {
-    struct intervals *compute = g_new(struct intervals, a->n_ranks);
-    for (uint32_t rank = 0; rank < a->n_ranks; rank++)
+    struct intervals *compute = g_new(struct intervals, a->n_ranks),
+                     *work = g_new(struct intervals, a->n_ranks);
+    for (uint32_t rank = 0; rank < a->n_ranks; rank++) {
         compute[rank] = index_busy(index, a->median_step, rank, SPAN_COMPUTE);
+        work[rank] = busy_without_copies(index, a->median_step, rank);
+    }
     for (uint32_t bucket = 0; bucket < a->n_buckets; bucket++) {
         uint32_t rank = last_rank(times, a->n_ranks, bucket);
         if (rank != OP_NONE) {
-            a->buckets[bucket] = time_bucket(&times[rank], bucket, &compute[rank]);
+            a->buckets[bucket] = time_bucket(&times[rank], bucket, &compute[rank], &work[rank]);
             time_transfer(times, a->n_ranks, bucket, &a->buckets[bucket]);
         }
         a->buckets[bucket].rank = rank;
@@ -163,9 +194,12 @@ static void time_buckets(const struct index *index, const struct rank_times *tim
         a->backward_start_ns = times[a->slowest_rank].backward.start_ns;
         a->backward_end_ns = times[a->slowest_rank].backward.end_ns;
     }
-    for (uint32_t rank = 0; rank < a->n_ranks; rank++)
+    for (uint32_t rank = 0; rank < a->n_ranks; rank++) {
         intervals_release(&compute[rank]);
+        intervals_release(&work[rank]);
+    }
     g_free(compute);
+    g_free(work);
 }
 
 static void time_phases(const struct index *index, struct analysis *a)

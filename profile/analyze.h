@@ -42,6 +42,7 @@ struct bucket_times {
     int64_t launch_ns; /* ... and every bucket before it is launched (PyTorch launches in order) */
     int64_t start_ns, end_ns;
     int64_t hidden_ns, exposed_ns; /* of [start, end): beside compute, or not */
+    int64_t copied_ns;             /* of hidden_ns: beside PACK and UNPACK alone */
     int64_t transfer_ns;           /* the shortest [start, end) of any rank: without the waiting for others */
     uint32_t members;              /* ranks that take part */
     uint32_t rank; /* where it ends last, the lowest among equals; OP_NONE: not reduced, no times */

@@ -19,6 +19,7 @@ static struct digest_bucket make_bucket(const struct report *r, uint32_t i)
     b.end_ns = t->end_ns;
     b.hidden_ns = t->hidden_ns;
     b.exposed_ns = t->exposed_ns;
+    b.copied_ns = t->copied_ns;
     b.causes = a->bucket_causes[(gsize)t->rank * (a->n_buckets + 1) + i];
     b.causes.late_rank_ns = 0;
     return b;
@@ -61,8 +62,9 @@ static void read_bucket(struct json *j, struct digest_bucket *b)
     const struct {
         const char *key;
         int64_t *ns;
-    } times[] = {{"ready_ns", &b->ready_ns}, {"launch_ns", &b->launch_ns}, {"start_ns", &b->start_ns},
-                 {"end_ns", &b->end_ns},     {"hidden_ns", &b->hidden_ns}, {"exposed_ns", &b->exposed_ns}};
+    } times[] = {{"ready_ns", &b->ready_ns},  {"launch_ns", &b->launch_ns}, {"start_ns", &b->start_ns},
+                 {"end_ns", &b->end_ns},      {"hidden_ns", &b->hidden_ns}, {"exposed_ns", &b->exposed_ns},
+                 {"copied_ns", &b->copied_ns}};
     json_object(j);
     for (const char *key; (key = json_key(j));) {
         unsigned i = 0;

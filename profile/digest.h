@@ -22,6 +22,7 @@ struct digest_bucket {
     uint32_t rank; /* OP_NONE: no times */
     int64_t ready_ns, launch_ns, start_ns, end_ns, hidden_ns, exposed_ns;
     struct causes causes; /* of what is exposed; without late_rank_ns, which is 0 */
+    int64_t copied_ns;    /* of hidden_ns, beside copies alone; 0 where unknown too */
 };
 
 struct digest {
@@ -46,6 +47,8 @@ void digest_make(struct digest *, const struct report *);
  * nothing is left then. */
 bool digest_read(const char *text, size_t n, const char *name, struct digest *, GError **);
 void digest_release(struct digest *);
+/* Of the device that has least, where each rank has one of its own; 0: unknown. */
+uint64_t digest_device_bytes(const struct digest *);
 const char *digest_label(char *const *pairs, const char *key); /* NULL: not there */
 
 #endif

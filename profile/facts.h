@@ -13,11 +13,17 @@
 /* A label: "30 % of each computation, injected", by --inject-delay. */
 #define LABEL_DELAY "delay"
 
+/* A label of a simulation: "2 ranks share each device". */
+#define LABEL_SHARING "sharing"
+
 /* A label: "2 ranks share 1 GPU". */
 #define LABEL_RANKS "ranks"
 
 /* A fact: how many steps came before the measured ones. */
 #define FACT_WARMUP "warm-up steps"
+
+/* A fact of a simulated device: "40.0 GiB".  A real one has it in its description, "gpu 0". */
+#define FACT_DEVICE_MEMORY "device memory"
 
 /* Facts: what CUPTI recorded and what it did not (struct collect_counts). */
 #define FACT_DROPPED      "records dropped"

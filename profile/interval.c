@@ -40,6 +40,23 @@ void intervals_unite(struct intervals *set, const struct intervals *other)
     *set = both;
 }
 
+struct intervals intervals_minus(const struct intervals *a, const struct intervals *b)
+{
+    struct intervals rest = {0};
+
+    for (size_t i = 0, j = 0; i < a->n; i++) {
+        struct interval v = a->v[i];
+        for (; j < b->n && b->v[j].end_ns <= v.start_ns; j++)
+            ;
+        for (size_t k = j; k < b->n && b->v[k].start_ns < v.end_ns; k++) {
+            intervals_add(&rest, v.start_ns, b->v[k].start_ns);
+            v.start_ns = b->v[k].end_ns;
+        }
+        intervals_add(&rest, v.start_ns, v.end_ns);
+    }
+    return rest;
+}
+
 int64_t intervals_length(const struct intervals *set)
 {
     int64_t length = 0;

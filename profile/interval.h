@@ -22,6 +22,8 @@ void intervals_release(struct intervals *);
 void intervals_add(struct intervals *, int64_t start_ns, int64_t end_ns);
 /* set := set and other together.  Linear. */
 void intervals_unite(struct intervals *set, const struct intervals *other);
+/* What of a is not in b; to be released.  Linear. */
+struct intervals intervals_minus(const struct intervals *a, const struct intervals *b);
 int64_t intervals_length(const struct intervals *);
 int64_t intervals_common(const struct intervals *,
                          const struct intervals *); /* length of the intersection; linear */

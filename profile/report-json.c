@@ -216,6 +216,7 @@ static void bucket_times(const struct trace *trace, const struct analysis *a, ui
     json_member_int(out, ", ", "end_ns", t->end_ns);
     json_member_int(out, ", ", "hidden_ns", t->hidden_ns);
     json_member_int(out, ", ", "exposed_ns", t->exposed_ns);
+    json_member_int(out, ", ", "copied_ns", t->copied_ns);
     bandwidth(trace, t, bucket, out);
     causes(&a->bucket_causes[(gsize)t->rank * (a->n_buckets + 1) + bucket], out);
 }

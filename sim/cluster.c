@@ -22,6 +22,7 @@ static bool read_device(struct ini *ini, struct cluster *c, GError **error)
            ini_double(ini, "device", "memory-gbs", 1e-6, 1e9, NULL, &c->memory_gbs, error) &&
            ini_double(ini, "device", "launch-us", 0, 1e9, NULL, &c->launch_us, error) &&
            ini_double(ini, "device", "efficiency", 1e-6, 1, NULL, &c->efficiency, error) &&
+           ini_double(ini, "device", "memory-gib", 1e-6, 1e9, &none, &c->memory_gib, error) &&
            ini_double(ini, "device", "tf32-tflops", 1e-6, 1e9, &none, &c->tf32_tflops, error) &&
            ini_uint(ini, "device", "sms", 1, 65536, &unknown, &c->sms, error);
 }

@@ -18,6 +18,7 @@ struct cluster {
     double f32_tflops, f64_tflops;
     double tf32_tflops; /* of products; 0: as f32 */
     double memory_gbs;
+    double memory_gib;         /* of a device; 0: unknown */
     double launch_us;          /* one kernel's launch overhead */
     double efficiency;         /* of the peak that large products reach, in (0, 1] */
     uint32_t sms;              /* multiprocessors, or cores; 0: unknown */
@@ -33,10 +34,10 @@ struct cluster {
  * and line.
  *
  * The file: [cluster] with name, summary, source, devices and, if there are several, nodes; [device] with
- * f32-tflops, f64-tflops, memory-gbs, launch-us, efficiency and, if known, sms and tf32-tflops; [link] with
- * gbps, us and, for a bus, shared = node (else device); with several nodes, [network] with gbps, us, cards;
- * and maybe [nccl] with arch (volta, ampere, hopper, blackwell), channels, intra-gbs, inter-gbs (several
- * nodes), path (nvlink, pci), cpu (intel, amd) and nvls (yes, no). */
+ * f32-tflops, f64-tflops, memory-gbs, launch-us, efficiency and, if known, sms, tf32-tflops and memory-gib;
+ * [link] with gbps, us and, for a bus, shared = node (else device); with several nodes, [network] with gbps,
+ * us, cards; and maybe [nccl] with arch (volta, ampere, hopper, blackwell), channels, intra-gbs, inter-gbs
+ * (several nodes), path (nvlink, pci), cpu (intel, amd) and nvls (yes, no). */
 struct cluster *cluster_load(const char *name, GError **);
 struct cluster *cluster_parse(const char *text, const char *file, GError **);
 void cluster_free(struct cluster *);

@@ -46,6 +46,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-layers \
 	%D%/t-look \
 	%D%/t-lower \
+	%D%/t-dense \
 	%D%/t-marks \
 	%D%/t-measurement \
 	%D%/t-model \
@@ -163,6 +164,7 @@ $(%C%_t_collect_OBJECTS) $(%C%_t_collect_here_OBJECTS): config.status
 %C%_t_edges_SOURCES = %D%/t-edges.c %D%/draw-list.c %D%/scene.c %D%/subject.c
 %C%_t_golden_SOURCES = %D%/t-golden.c %D%/draw-list.c %D%/scene.c %D%/subject.c
 %C%_t_look_SOURCES = %D%/t-look.c %D%/draw-list.c %D%/scene.c %D%/subject.c
+%C%_t_dense_SOURCES = %D%/t-dense.c %D%/draw-list.c
 %C%_t_marks_SOURCES = %D%/t-marks.c %D%/draw-list.c %D%/scene.c %D%/subject.c
 %C%_t_trend_SOURCES = %D%/t-trend.c %D%/draw-list.c %D%/scene.c %D%/subject.c
 %C%_t_place_SOURCES = %D%/t-place.c %D%/plans.c

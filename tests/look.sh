@@ -15,7 +15,7 @@ result $? "no figure names a colour"
 # Keys in full, as word(l, "a.b") and say(l, "a.b", ...) have them; those that are put together are listed here.
 (cd "$srcdir" && cat viz/*.c cli/*.c) | tr -d '\n' | grep -oE '"[a-z-]+\.[a-z0-9-]+"' | tr -d '"' | sort -u >"$dir/used"
 awk '/^\[/ { group = substr($0, 2, length($0) - 2) } /^[a-z]/ { print group "." $1 }' "$srcdir/viz/lang/en.ini" | sort >"$dir/known"
-grep -vE '^(op|algo|overlap|label|value|memory|mode|option|language)\.|^figure\.name-|^timeline\.(saves|costs|shorter|longer)|^phase\.comm' "$dir/known" >"$dir/must"
+grep -vE '^(op|algo|overlap|label|value|known|memory|mode|option|language)\.|^figure\.name-|^timeline\.(saves|costs|shorter|longer)|^phase\.comm' "$dir/known" >"$dir/must"
 comm -23 "$dir/must" "$dir/used" >"$dir/out"
 [ ! -s "$dir/out" ]
 result $? "every text of a language is said by some figure"
@@ -31,6 +31,18 @@ result $? "themes differ"
 run render t.json --figure grid --lang ko -o ko.svg
 [ "$status" = 0 ] && grep -q '순전파' ko.svg && grep -q '버블' ko.svg && grep -q '>F0<' ko.svg && ! grep -q 'forward' ko.svg
 result $? "--lang ko speaks Korean, and keeps F in cells"
+# What comes from the rest of the program: labels, notes of presets, why a point failed.
+says_korean() { # says_korean WHAT ENGLISH OPTION...
+    what=$1 english=$2
+    shift 2
+    run "$@" --lang ko -q -o known.svg
+    [ "$status" = 0 ] && ! grep -q "$english" known.svg
+    result $? "--lang ko: $what"
+}
+says_korean "notes of published steps" 'efficiency\|published\|digitised\|source' --preset ddp-paper --figure breakdown
+says_korean "the label of --gil" 'launches' --mode dp --gil --backend sim --figure timeline
+says_korean "what is extended" 'extended' --backend sim --ranks 8 --figure timeline
+says_korean "why a point failed" 'the schedule' sweep --mode pipeline --ranks 2,4,40 --chunks 8 --backend sim --figure sweep
 LC_ALL=ko_KR.UTF-8 LANG=ko_KR.UTF-8 run render t.json --figure grid -o locale.svg
 cmp -s locale.svg light.svg
 result $? "the locale says nothing"

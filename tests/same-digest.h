@@ -39,6 +39,7 @@ static inline void assert_same_bucket(const struct digest_bucket *a, const struc
     g_assert_cmpint(a->end_ns, ==, b->end_ns);
     g_assert_cmpint(a->hidden_ns, ==, b->hidden_ns);
     g_assert_cmpint(a->exposed_ns, ==, b->exposed_ns);
+    g_assert_cmpint(a->copied_ns, ==, b->copied_ns);
     for (unsigned c = 0; c < CAUSES; c++)
         g_assert_cmpint(a->causes.ns[c], ==, b->causes.ns[c]);
     g_assert_cmpuint(a->causes.late_rank, ==, b->causes.late_rank);

@@ -11,7 +11,8 @@ enum { HORIZON = 2048, ROUNDS = 400 };
 
 /* What is busy at each nanosecond of a rank in a step. */
 struct bitmap {
-    bool cls[SPAN_CLASSES][HORIZON], phase[PHASES][HORIZON];
+    bool cls[SPAN_CLASSES][HORIZON], phase[PHASES][HORIZON],
+        work[HORIZON]; /* work: computes, and not only copies */
     int64_t first, last;
 };
 
@@ -27,6 +28,9 @@ static void fill(const struct trace *trace, uint32_t step, uint32_t rank, struct
             continue;
         map->first = MIN(map->first, s->start_ns);
         map->last = MAX(map->last, s->end_ns);
+        const bool work = s->cls == SPAN_COMPUTE && op->tag.kind != OP_PACK && op->tag.kind != OP_UNPACK;
+        for (int64_t t = s->start_ns; t < s->end_ns; t++)
+            map->work[t] |= work;
         for (int64_t t = s->start_ns; t < s->end_ns; t++)
             map->cls[s->cls][t] = map->phase[op_phase(op->tag.kind)][t] = true;
     }
@@ -150,8 +154,10 @@ static void expect_bucket(const struct trace *trace, const struct analysis *a, u
         }
         origin = origin == INT64_MAX ? 0 : origin;
         fill(trace, a->median_step, want.rank, map);
-        for (int64_t t = start; t < end; t++)
+        for (int64_t t = start; t < end; t++) {
             want.hidden_ns += map->cls[SPAN_COMPUTE][t];
+            want.copied_ns += map->cls[SPAN_COMPUTE][t] && !map->work[t];
+        }
         want.exposed_ns = end - start - want.hidden_ns;
         want.ready_ns = ready - origin;
         want.launch_ns = launch - origin;
@@ -166,6 +172,7 @@ static void expect_bucket(const struct trace *trace, const struct analysis *a, u
     g_assert_cmpint(got->end_ns, ==, want.end_ns);
     g_assert_cmpint(got->hidden_ns, ==, want.hidden_ns);
     g_assert_cmpint(got->exposed_ns, ==, want.exposed_ns);
+    g_assert_cmpint(got->copied_ns, ==, want.copied_ns);
     g_assert_cmpint(got->hidden_ns + got->exposed_ns, ==, got->end_ns - got->start_ns);
 }
 
@@ -178,6 +185,9 @@ static void test_buckets(void)
         struct trace trace;
         struct analysis a;
         small_random(&trace, rand);
+        for (size_t i = 0; i < trace.n_ops; i += 2) /* some copies */
+            if (trace.ops[i].tag.kind == OP_OPTIM)
+                trace.ops[i].tag.kind = OP_UNPACK;
         g_assert_true(analyze(&trace, &a, NULL));
         for (uint32_t bucket = 0; bucket < a.n_buckets; bucket++) {
             expect_bucket(&trace, &a, bucket, map);

@@ -1,4 +1,6 @@
 /* Clusters: the built-in ones are sane and sourced, and a wrong file is refused on the line that is wrong. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/cluster.h"
@@ -37,6 +39,7 @@ static void test_values(void)
     g_assert_cmpfloat(c->link_us, ==, 5.5);
     g_assert_cmpuint(c->nodes, ==, 1);
     g_assert_cmpuint(c->sms, ==, 0);
+    g_assert_cmpfloat(c->memory_gib, ==, 0);
     g_assert_false(c->link_shared);
     g_assert_false(c->nccl_known);
     cluster_free(c);
@@ -108,6 +111,7 @@ static void test_refusals(void)
     assert_line_refused(7, "f32-tflops = nan", "two.ini:7: ");
     assert_line_refused(8, "f64-tflops = -1", "two.ini:8: ");
     assert_line_refused(9, "memory-gbs = fast", "two.ini:9: ");
+    assert_line_refused(9, "memory-gbs = 1000\nmemory-gib = 0", "two.ini:10: ");
     assert_line_refused(10, "launch-us = inf", "two.ini:10: ");
     assert_line_refused(11, "efficiency = 1.01", "two.ini:11: ");
     assert_line_refused(13, "gbps = 0", "two.ini:13: ");
@@ -139,6 +143,11 @@ static void check_builtin(const char *name)
     g_assert_cmpuint(c->devices, >=, 2);
     g_assert_cmpfloat(c->f32_tflops, >=, c->f64_tflops);
     g_assert_cmpfloat(c->efficiency, >=, 0.5);
+    /* Devices are sold by about what they have, in GB. */
+    const char *gb = strstr(c->summary, " GB,");
+    while (gb && g_ascii_isdigit(gb[-1]))
+        gb--;
+    g_assert_true(!gb || fabs(c->memory_gib / strtod(gb, NULL) - 1) < 0.02);
     /* Nothing moves faster between devices than inside one, and a hop costs at most 0.1 ms. */
     g_assert_cmpfloat(c->link_gbps / 8, <, c->memory_gbs);
     g_assert_cmpfloat(c->link_us, >, 0);

@@ -212,8 +212,8 @@ static void test_timeline(void)
     struct fixture f;
     fixture_make(&f, &(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=1", 4, 1, 8, 1, 0});
     struct draw *d = draw(&figure_timeline, &f.in, &o);
-    g_assert_cmpuint(count_spans(d, "F3 · "), ==, 4); /* its label may be the number alone */
-    g_assert_cmpuint(count_text(d, "B7"), ==, 4);
+    g_assert_cmpuint(count_spans(d, "F3 · "), ==, 4); /* its label is its letter over the number */
+    g_assert_cmpuint(count_text(d, "B"), ==, 32);
     g_assert_cmpuint(count_text(d, "waits for peers"), ==, 0);
     g_assert_cmpuint(count_text(d, "bubble 25.0 ms"), ==, 4);
     draw_list.cancel(d);
@@ -223,6 +223,19 @@ static void test_timeline(void)
     d = draw(&figure_timeline, &f.in, &o);
     double least, most;
     g_assert_cmpuint(count_boxes(d, palette_color(palettes[0], ROLE_FORWARD), &least, &most), ==, 32);
+    draw_list.cancel(d);
+    fixture_release(&f);
+}
+
+/* Where units are narrow every cell still has its letter, over its number. */
+static void test_narrow(void)
+{
+    const struct figure_options o = {.width = 1280, .height = 720};
+    struct fixture f;
+    fixture_make(&f, &(struct pipe_case){"naive", "F=1,B=1,W=1,C=0", 4, 1, 8, 1, 0});
+    struct draw *d = draw(&figure_grid, &f.in, &o);
+    g_assert_cmpuint(count_text(d, "F"), ==, 32);
+    g_assert_cmpuint(count_text(d, "B"), ==, 32);
     draw_list.cancel(d);
     fixture_release(&f);
 }
@@ -251,6 +264,7 @@ int main(int argc, char **argv)
     g_test_add_func("/grid/pairs", test_pairs);
     g_test_add_func("/grid/late", test_late);
     g_test_add_func("/grid/timeline", test_timeline);
+    g_test_add_func("/grid/narrow", test_narrow);
     g_test_add_func("/grid/refused", test_refused);
     return g_test_run();
 }

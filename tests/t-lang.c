@@ -70,6 +70,30 @@ static void test_korean(void)
         g_assert_cmpstr(word_or(ko, "op", cells[i]), ==, cells[i]);
 }
 
+/* Each form of what the program says elsewhere is found, with what stands in it, and by no other form's
+ * words. */
+static void test_known(void)
+{
+    const struct language *en = language_standard(), *ko = language_find("ko", NULL);
+    GError *error = NULL;
+    struct ini *ini = ini_load_text("lang", "en", &error);
+    g_assert_no_error(error);
+    g_auto(GStrv) keys = ini_keys(ini, "known");
+    g_assert_cmpuint(g_strv_length(keys), >, 10);
+    for (char **key = keys; *key; key++) {
+        g_autofree char *name = g_strconcat("known.", *key, NULL);
+        g_auto(GStrv) english = g_strsplit_set(word(en, name), "{}", -1),
+                      korean = g_strsplit_set(word(ko, name), "{}", -1);
+        g_autofree char *text = g_strjoinv("", english), *expected = g_strjoinv("", korean);
+        g_autofree char *said = say_known(ko, "known", text), *same = say_known(en, "known", text);
+        g_assert_cmpstr(said, ==, expected);
+        g_assert_cmpstr(same, ==, text);
+    }
+    g_autofree char *other = say_known(ko, "known", "no form of ours");
+    g_assert_cmpstr(other, ==, "no form of ours");
+    ini_free(ini);
+}
+
 static void test_say(void)
 {
     const struct language *en = language_standard(), *ko = language_find("ko", NULL);
@@ -141,6 +165,7 @@ int main(int argc, char **argv)
     tap_init(&argc, &argv);
     g_test_add_func("/lang/built-in", test_built_in);
     g_test_add_func("/lang/korean", test_korean);
+    g_test_add_func("/lang/known", test_known);
     g_test_add_func("/lang/say", test_say);
     g_test_add_func("/lang/refused", test_refused);
     g_test_add_func("/lang/third", test_third);

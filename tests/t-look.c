@@ -123,17 +123,6 @@ static void test_every_look(void)
 #define READABLE 20.0 /* px of an em on a slide */
 #define DETAIL   15.0 /* captions, and what is said in more detail below a name or a bar */
 
-/* What fills a canvas of that many ranks: no label is left out, none is smaller. */
-static const struct {
-    const struct figure *figure;
-    uint32_t ranks;
-    double least;
-} dense[] = {
-    {&figure_allreduce, 8, 18}, /* 14 steps of a ring, a box each */
-    {&figure_compare, 4, 13},   /* two lanes a rank of each side */
-    {&figure_timeline, 8, 15},  /* two lanes a rank, and names beside them */
-};
-
 static void typical(struct subject *s, uint32_t ranks, bool pipeline)
 {
     struct scene_spec spec = scene_bert();
@@ -199,10 +188,7 @@ static void check_sizes(const struct figure *f, const struct figure_input *in, c
         if (!m->text || m->size >= READABLE)
             continue;
         small++;
-        bool allowed = m->size == DETAIL;
-        for (unsigned e = 0; e < G_N_ELEMENTS(dense); e++)
-            allowed |= dense[e].figure == f && ranks >= dense[e].ranks && m->size >= dense[e].least;
-        if (!allowed && could_be_large(d, m))
+        if (m->size != DETAIL && could_be_large(d, m))
             g_error("%s of %u ranks, %s: '%s' is of %.1f px", f->name, ranks, language, m->text, m->size);
     }
     g_test_message("%s of %u ranks, %s: %u of %u smaller", f->name, ranks, language, small, d->items->len);

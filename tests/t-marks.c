@@ -197,6 +197,36 @@ static void overlap_digest(struct digest *d, unsigned cheap)
     d->backward_ns = 10 * MS;
 }
 
+/* What only copies hide is not said to be hidden by computation. */
+static void test_copies(void)
+{
+    const struct figure_options o = {.width = 1280, .height = 720};
+    struct digest d;
+
+    overlap_digest(&d, 0);
+    d.n_buckets = 2;
+    d.buckets[0].copied_ns = 4 * MS;
+    d.buckets[1].copied_ns = 1 * MS;
+    struct draw *drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
+    check_figure(drawn);
+    double width[2] = {0,
+                       0}; /* beside computation, copies: 2 of 6 ms, and no more than the legend's swatch */
+    for (unsigned i = 0; i < drawn->items->len; i++) {
+        const struct item *m = item_at(drawn, i);
+        const bool bar = m->kind == ITEM_RECT && m->x1 - m->x0 > 30 && !m->hatched;
+        width[0] += bar && m->fill == palette_color(palettes[0], ROLE_COMM) ? m->x1 - m->x0 : 0;
+        width[1] += bar && m->fill == palette_color(palettes[0], ROLE_PACK) ? m->x1 - m->x0 : 0;
+    }
+    g_assert_cmpfloat(fabs(width[1] / (width[0] + width[1]) - 5.0 / 7), <, 0.15);
+    g_assert_cmpuint(count_text(drawn, "hidden by copies"), ==, 1);
+    draw_list.cancel(drawn);
+    d.buckets[1].exposed_ns = 0;
+    drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
+    g_assert_true(has_text(drawn, "computation and copies hide all buckets"));
+    draw_list.cancel(drawn);
+    digest_release(&d);
+}
+
 static void test_overlap(void)
 {
     struct figure_options o = {.width = 1280, .height = 720, .count_from = 1};
@@ -279,6 +309,7 @@ int main(int argc, char **argv)
     g_test_add_func("/marks/critical", test_critical);
     g_test_add_func("/marks/critical-length", test_critical_length);
     g_test_add_func("/marks/overlap", test_overlap);
+    g_test_add_func("/marks/overlap-copies", test_copies);
     g_test_add_func("/marks/buckets", test_buckets);
     return g_test_run();
 }

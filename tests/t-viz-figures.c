@@ -63,6 +63,15 @@ static double width_of(const struct draw *d, enum role role, unsigned nth)
     return g_array_index(all, double, nth);
 }
 
+static const struct item *find_bar(const struct draw *d, uint32_t color)
+{
+    for (unsigned i = 0; i < d->items->len; i++)
+        if (item_at(d, i)->kind == ITEM_RECT && item_at(d, i)->fill == color &&
+            item_at(d, i)->x1 - item_at(d, i)->x0 > 30)
+            return item_at(d, i);
+    g_error("no bar");
+}
+
 static void test_breakdown(void)
 {
     static const char *const said[] = {"no overlap", "backward", "optimizer", "measured",
@@ -234,6 +243,51 @@ static void test_memory(void)
     digest_release(&d);
 }
 
+/* The line of what a device has is where its number is on the axis, and what is more is said. */
+static void test_capacity(void)
+{
+    static const struct {
+        const char *fact, *label, *said;
+        double mib; /* -1: no line */
+        bool over, legend;
+    } cases[] = {{"3.0 GiB", NULL, "3072.0 MiB", 3072, false, true},
+                 {"2.5 GiB", NULL, "2560.0 MiB", 2560, true, true},
+                 {"40.0 GiB", NULL, "40.0 GiB", -1, false, true},
+                 {"2.5 GiB", "sharing", "2560.0 MiB", -1, false, false},
+                 {"GiB", NULL, "", -1, false, false}};
+    const struct figure_options o = {.width = 1280, .height = 1440};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct digest d;
+        lecture_digest(&d);
+        g_strfreev(d.environment);
+        d.environment = g_strsplit("device memory|", "|", -1);
+        g_free(d.environment[1]);
+        d.environment[1] = g_strdup(cases[i].fact);
+        if (cases[i].label) {
+            g_strfreev(d.labels);
+            d.labels = g_strsplit("sharing|2 ranks share each device", "|", -1);
+        }
+        struct draw *list = draw(&figure_memory, &(struct figure_input){.digest = &d}, &o);
+        check_figure(list);
+        g_autofree char *entry = g_strconcat("memory of a device, ", cases[i].said, NULL);
+        g_assert_cmpuint(count_text(list, entry), ==, cases[i].legend);
+        g_assert_cmpuint(count_text(list, "2591.0 MiB, measured 2625.0 MiB, over by 65.0 MiB"), ==,
+                         cases[i].over ? 4 : 0);
+        const double px_per_mib = width_of(list, ROLE_FORWARD, 0) / 418;
+        const double x0 = find_bar(list, palette_color(palettes[0], ROLE_FORWARD))->x0;
+        unsigned lines = 0;
+        for (unsigned k = 0; k < list->items->len; k++) {
+            const struct item *m = item_at(list, k);
+            lines += m->kind == ITEM_LINE && cases[i].mib > 0 &&
+                     fabs((m->x0 + m->x1) / 2 - x0 - cases[i].mib * px_per_mib) < 1 &&
+                     m->fill == palette_color(palettes[0], ROLE_INK);
+        }
+        g_assert_cmpuint(lines, ==, cases[i].mib > 0 ? 8 : 0);
+        draw_list.cancel(list);
+        digest_release(&d);
+    }
+}
+
 /* Points lie as high as their times, and where their values are. */
 static void test_sweep(void)
 {
@@ -269,6 +323,40 @@ static void test_sweep(void)
     g_array_unref(points);
     draw_list.cancel(list);
     series_release(&s);
+}
+
+/* Times that are close together are spread, on an axis that says that it does not begin at 0, without areas.
+ */
+static void test_sweep_close(void)
+{
+    for (unsigned close = 0; close < 2; close++) {
+        struct series s;
+        const struct figure_options o = {.width = 1280, .height = 720};
+        double top = INFINITY, bottom = 0;
+        unsigned areas = 0;
+        buckets_series(&s);
+        for (uint32_t i = 0; i < s.n_points && close; i++) {
+            s.points[i].step_ns = (100 + (int64_t)i) * MS;
+            s.points[i].predicted_ns = -1;
+        }
+        s.best = close ? 0 : s.best;
+        struct draw *list = draw(&figure_sweep, &(struct figure_input){.series = &s}, &o);
+        check_figure(list);
+        g_assert_cmpuint(count_text(list, "time of a step, ms; axis does not begin at 0"), ==, close);
+        g_assert_cmpuint(count_text(list, "0"), ==, 2 - close); /* a value of the option, and of the axis */
+        for (unsigned i = 0; i < list->items->len; i++) {
+            const struct item *m = item_at(list, i);
+            const bool point = m->kind == ITEM_RECT && m->fill == palette_color(palettes[0], ROLE_FORWARD) &&
+                               m->x1 - m->x0 < 10;
+            top = point ? MIN(top, m->y0) : top;
+            bottom = point ? MAX(bottom, m->y0) : bottom;
+            areas += m->kind == ITEM_POLYGON && m->x1 - m->x0 > 100;
+        }
+        g_assert_cmpuint(areas, ==, 1 - close);
+        g_assert_true(!close || bottom - top > 250);
+        draw_list.cancel(list);
+        series_release(&s);
+    }
 }
 
 static void test_sweep_two(void)
@@ -465,7 +553,9 @@ int main(int argc, char **argv)
     g_test_add_func("/figures/breakdown/nothing-saved", test_nothing_saved);
     g_test_add_func("/figures/breakdown/groups", test_groups);
     g_test_add_func("/figures/memory", test_memory);
+    g_test_add_func("/figures/memory/capacity", test_capacity);
     g_test_add_func("/figures/sweep", test_sweep);
+    g_test_add_func("/figures/sweep/close", test_sweep_close);
     g_test_add_func("/figures/sweep/two-options", test_sweep_two);
     g_test_add_func("/figures/sweep/words", test_sweep_words);
     g_test_add_func("/figures/lacking", test_lacking);

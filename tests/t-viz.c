@@ -465,6 +465,52 @@ static void test_names(void)
     fixture_release(&f);
 }
 
+static unsigned count_of_size(const struct draw *d, const char *text, double *size)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < d->items->len; i++) {
+        const struct item *m = item_at(d, i);
+        if (!m->text || strcmp(m->text, text))
+            continue;
+        g_assert_true(*size == 0 || *size == m->size);
+        *size = m->size;
+        n++;
+    }
+    return n;
+}
+
+/* Cells of a pipeline are named alike, none is blank, and where letter and number have no room they are
+ * stacked. */
+static void test_alike(void)
+{
+    static const struct {
+        const char *schedule, *texts[3];
+        uint32_t per_rank, chunks, count[3];
+    } cases[] = {{"1f1b", {"F3", "B3", "B7"}, 1, 8, {4, 4, 4}},
+                 {"zbv", {"F", "I", "W"}, 2, 8, {64, 64, 64}},
+                 {"1f1b", {"F", "B", "11"}, 1, 12, {48, 48, 8}},
+                 {"1f1b", {"F0", "15", "B15"}, 1, 16, {0, 0, 4}}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct trace trace;
+        struct fixture f = {0};
+        struct figure_options o = {1280, 720, NULL};
+        double size = 0;
+        pipe_simulate(&(struct pipe_case){cases[i].schedule, "F=1,B=1,W=1,C=0", 4, cases[i].per_rank,
+                                          cases[i].chunks, 1, 0},
+                      &trace);
+        g_assert_true(analyze(&trace, &f.analysis, NULL));
+        f.in = (struct figure_input){.trace = &trace, .analysis = &f.analysis};
+        struct draw *d = draw(&f, &o);
+        check_figure(d);
+        for (unsigned k = 0; k < 3; k++)
+            g_assert_cmpuint(count_of_size(d, cases[i].texts[k], &size), ==, cases[i].count[k]);
+        g_assert_cmpfloat(size, >=, 13);
+        draw_list.cancel(d);
+        analysis_release(&f.analysis);
+        trace_release(&trace);
+    }
+}
+
 /* More ranks than fit: the first, and the slowest wherever it is. */
 static void test_hidden_ranks(void)
 {
@@ -611,6 +657,7 @@ int main(int argc, char **argv)
     g_test_add_func("/viz/timeline/exposed", test_exposed);
     g_test_add_func("/viz/timeline/others", test_others);
     g_test_add_func("/viz/timeline/names", test_names);
+    g_test_add_func("/viz/timeline/alike", test_alike);
     g_test_add_func("/viz/timeline/hidden-ranks", test_hidden_ranks);
     g_test_add_func("/viz/timeline/random", test_random);
     g_test_add_func("/viz/timeline/extremes", test_extremes);

@@ -276,7 +276,8 @@ static void paint_row(const struct scene *s, const struct digest *d, const struc
 
 static void paint_heading(const struct frame *f, const char *group, double y)
 {
-    g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.strong, group, f->x1 - f->x0 - FRAME_AIR);
+    g_autofree char *known = say_known(f->pen.lang, "known", group);
+    g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.strong, known, f->x1 - f->x0 - FRAME_AIR);
 
     pen_box(&f->pen, f->x0, y + 2, f->x1 - f->x0, HEADING - 6, pen_shade(&f->pen, ROLE_LANE));
     frame_text(f, f->x0 + FRAME_AIR / 2, y + HEADING / 2 - 1, &f->pen.strong, ALIGN_LEFT, ROLE_INK, text);

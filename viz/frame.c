@@ -71,6 +71,20 @@ static void swatch(const struct pen *p, const struct legend_entry *e, double x, 
         pen_line(p, x + size / 2, y, x + size / 2, y + size, e->shade.color, 1.5, true);
         return;
     }
+    if (e->off) {
+        const double middle = y + size / 2, end = x + size;
+        pen_line(p, x, middle, end, middle, e->shade.color, 2, false);
+        pen_polygon(
+            p, 3,
+            (double[]){end, middle, end - size / 3, middle - size / 4, end - size / 3, middle + size / 4},
+            e->shade.color);
+        return;
+    }
+    if (e->part) {
+        pen_box(p, x, y, size, size, pen_shade(p, ROLE_LANE));
+        pen_box(p, x, y + size * 0.6, size, size * 0.4, e->shade);
+        return;
+    }
     pen_box(p, x, y, size, size, e->hollow ? pen_shade(p, ROLE_INK) : e->shade);
     if (e->hollow)
         pen_box(p, x + 1.5, y + 1.5, size - 3, size - 3, pen_shade(p, ROLE_BACKGROUND));

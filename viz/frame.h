@@ -26,6 +26,8 @@ struct legend_entry {
     bool rise;       /* the triangle points up */
     bool exposed;    /* hatched with ROLE_EXPOSED too */
     bool hollow;     /* a box in ink, empty */
+    bool off;        /* an arrow to the right: it is beyond the axis */
+    bool part;       /* a lane of which a part is filled */
 };
 
 /* Paints the entries below the title, in lines of the width; what finds no room in three lines is left out.  Below them stays

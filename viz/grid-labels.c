@@ -8,6 +8,8 @@
 #define READABLE    20.0 /* what is larger is as good; the first form that reaches it is taken */
 #define STACK_LINES 2.8  /* ems of height that two lines need */
 #define LINE_APART  0.65 /* ems from the middle of two lines to each */
+#define STACK_EASY                                                                                           \
+    13.0 /* from which on two lines are taken before a number alone that is not readable either */
 #define TEXT_PART   0.6  /* of a cell's height, a line */
 
 enum form { FORM_BESIDE, FORM_STACKED, FORM_ALONE };
@@ -49,7 +51,8 @@ static struct cut cut_of(const struct grid *g, double room, double height)
     if (g->frame.pen.ops->cells)
         return (struct cut){sizes[FORM_BESIDE] >= 1 ? FORM_BESIDE : FORM_ALONE,
                             sizes[FORM_ALONE] >= 1 ? MAX_TEXT : 0};
-    while (form < FORM_ALONE && sizes[form] < MIN(READABLE, sizes[FORM_ALONE]))
+    while (form < FORM_ALONE && sizes[form] < MIN(READABLE, sizes[FORM_ALONE]) &&
+           !(form == FORM_STACKED && sizes[form] >= STACK_EASY && sizes[FORM_ALONE] < READABLE))
         form++;
     return (struct cut){form, MIN(floor(sizes[form]), form == FORM_BESIDE ? MAX_TEXT : READABLE)};
 }

@@ -9,7 +9,8 @@
 /* Units of the pen. */
 #define MIN_UNIT    6.0 /* width of a unit; what then has no room is left out */
 #define MIN_ROW     12.0
-#define MIN_CELL    18.0 /* height that is taken where units are narrower */
+#define MIN_CELL    18.0 /* height that is taken where units are narrower, in characters */
+#define TWO_LINES   56.0 /* ... and elsewhere: letter over number, which narrow cells have room for */
 #define MAX_CELL    92.0
 #define TALLEST     2.4  /* times the width of a unit, a cell */
 #define ROW_PART    0.88 /* of a row, its cell */
@@ -128,7 +129,8 @@ static bool place(struct grid *g, GError **error)
                                  : "no room for a row; use a higher canvas");
         return false;
     }
-    g->cell = MIN(room / g->rows * ROW_PART, MIN(MAX(g->unit * TALLEST, MIN_CELL), MAX_CELL));
+    const double least = f->pen.ops->cells ? MIN_CELL : TWO_LINES;
+    g->cell = MIN(room / g->rows * ROW_PART, MIN(MAX(g->unit * TALLEST, least), MAX_CELL));
     g->row = MIN(room / g->rows, g->cell / ROW_PART);
     if (g->cell > MIN_CELL) { /* whole numbers are shorter, and sharper */
         g->cell = floor(g->cell);

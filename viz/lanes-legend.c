@@ -19,6 +19,7 @@ uint32_t lanes_number(const struct pen *p, const struct tables *t, const struct 
 
 #define READY         ROLES
 #define CRITICAL_PATH (ROLES + 1)
+#define SHARES        (ROLES + 2)
 
 /* What is thinner than a unit cannot be told by its colour anyway. */
 static uint32_t seen(const struct step_rows *rows, double ns_per_unit, bool marks)
@@ -33,6 +34,7 @@ static uint32_t seen(const struct step_rows *rows, double ns_per_unit, bool mark
                 const struct cell *c = &g_array_index(cells[k], struct cell, i);
                 const bool wide = c->role == ROLE_COMM || (double)(c->end_ns - c->start_ns) >= ns_per_unit;
                 set |= wide ? 1u << c->role : 0;
+                set |= c->share > 0 ? 1u << SHARES : 0;
             }
         set |= row->waits.n ? 1u << ROLE_WAIT : 0;
         set |= row->exposed.n ? 1u << ROLE_EXPOSED : 0;
@@ -60,6 +62,7 @@ static const struct {
     {ROLE_OPTIMIZER, "legend.optimizer"},
     {ROLE_UPDATE, "legend.update"},
     {CRITICAL_PATH, "legend.critical"},
+    {SHARES, "legend.share"},
 };
 
 static struct legend_entry entry_of(const struct pen *p, unsigned i)
@@ -74,7 +77,8 @@ static struct legend_entry entry_of(const struct pen *p, unsigned i)
     return (struct legend_entry){.text = word(p->lang, known[i].key),
                                  .shade = palette_tint(p->palette, shade, strength),
                                  .mark = role == READY,
-                                 .exposed = role == ROLE_EXPOSED};
+                                 .exposed = role == ROLE_EXPOSED,
+                                 .part = role == SHARES};
 }
 
 unsigned lanes_legend(const struct pen *p, const struct step_rows *rows, const struct tables *t,

@@ -206,33 +206,86 @@ const char *word_or(const struct language *l, const char *section, const char *n
     return text ? text : name;
 }
 
-char *say(const struct language *l, const char *key, ...)
-{
-    const char *at = text_of(l, key), *names[BUFFERS], *values[BUFFERS];
-    GString *out = g_string_new(NULL);
-    unsigned n = 0;
-    va_list args;
+struct binding {
+    const char *names[BUFFERS], *values[BUFFERS];
+    unsigned n;
+};
 
-    va_start(args, key);
-    for (const char *name; n < BUFFERS && (name = va_arg(args, const char *)); n++) {
-        names[n] = name;
-        values[n] = va_arg(args, const char *);
-    }
-    va_end(args);
+/* The text of a key with its placeholders filled. */
+static char *fill(const char *key, const char *at, const struct binding *b)
+{
+    GString *out = g_string_new(NULL);
+
     for (const char *brace; (brace = strchr(at, '{'));) {
         char **parts;
         unsigned i = 0;
         g_string_append_len(out, at, brace - at);
         at = take_placeholder(brace, &parts);
-        while (i < n && strcmp(names[i], parts[0]))
+        while (i < b->n && strcmp(b->names[i], parts[0]))
             i++;
-        if (i == n)
+        if (i == b->n)
             g_error("text '%s' is not given its {%s}", key, parts[0]);
-        g_string_append(out, !parts[1] ? values[i] : g_str_equal(values[i], "1") ? parts[1] : parts[2]);
+        g_string_append(out, !parts[1] ? b->values[i] : g_str_equal(b->values[i], "1") ? parts[1] : parts[2]);
         g_strfreev(parts);
     }
     g_string_append(out, at);
     return g_string_free(out, FALSE);
+}
+
+char *say(const struct language *l, const char *key, ...)
+{
+    struct binding b = {0};
+    va_list args;
+
+    va_start(args, key);
+    for (const char *name; b.n < BUFFERS && (name = va_arg(args, const char *)); b.n++) {
+        b.names[b.n] = name;
+        b.values[b.n] = va_arg(args, const char *);
+    }
+    va_end(args);
+    return fill(key, text_of(l, key), &b);
+}
+
+/* Whether a text has that form, {name} standing for any: what each of them is then.  `kept` owns names and
+ * values. */
+static bool take_form(const char *form, const char *text, struct binding *b, GPtrArray *kept)
+{
+    for (const char *brace; (brace = strchr(form, '{')); b->n++) {
+        const size_t before = (size_t)(brace - form);
+        char **parts;
+        if (b->n == BUFFERS || strncmp(form, text, before))
+            return false;
+        text += before;
+        form = take_placeholder(brace, &parts);
+        g_autofree char *after = g_strndup(form, strcspn(form, "{"));
+        const char *end = *after ? strstr(text, after) : text + strlen(text);
+        b->names[b->n] = g_strdup(parts[0]);
+        g_ptr_array_add(kept, (gpointer)b->names[b->n]);
+        g_strfreev(parts);
+        if (!end)
+            return false;
+        b->values[b->n] = g_strndup(text, (gsize)(end - text));
+        g_ptr_array_add(kept, (gpointer)b->values[b->n]);
+        text = end;
+    }
+    return g_str_equal(form, text);
+}
+
+char *say_known(const struct language *l, const char *section, const char *text)
+{
+    g_autofree char *prefix = g_strconcat(section, ".", NULL);
+    GHashTableIter i;
+    gpointer key, form;
+    char *said = NULL;
+
+    g_hash_table_iter_init(&i, language_standard()->texts);
+    while (!said && g_hash_table_iter_next(&i, &key, &form)) {
+        g_autoptr(GPtrArray) kept = g_ptr_array_new_with_free_func(g_free);
+        struct binding b = {0};
+        if (g_str_has_prefix(key, prefix) && take_form(form, text, &b, kept))
+            said = fill(key, text_of(l, key), &b);
+    }
+    return said ? said : g_strdup(text);
 }
 
 const char *count(uint64_t n)

@@ -25,6 +25,9 @@ const char *word(const struct language *, const char *key);
 const char *word_or(const struct language *, const char *section, const char *name);
 /* The text with its placeholders filled: pairs of name and value, then NULL.  g_free. */
 char *say(const struct language *, const char *key, ...) G_GNUC_NULL_TERMINATED;
+/* A text of the program that is no figure's, as a label or why a point failed, found by its English form:
+ * that of a text in the section, of which only one may have it.  A copy of it where none has.  g_free. */
+char *say_known(const struct language *, const char *section, const char *text);
 /* A number for say(), in one of a few buffers that take turns. */
 const char *count(uint64_t n);
 

@@ -149,7 +149,7 @@ static bool same_subject(const struct cell *a, const struct cell *b)
 
 bool cell_is_itself(const struct cell *c)
 {
-    return c->own_ns >= cell_ns(c) / 4 * 3;
+    return !c->share && c->own_ns >= cell_ns(c) / 4 * 3;
 }
 
 static void absorb(struct cell *into, const struct cell *next)
@@ -170,7 +170,7 @@ void cells_merge(GArray *cells, double gap_ns, double min_ns)
     for (unsigned i = 0; i < cells->len; i++) {
         struct cell c = g_array_index(cells, struct cell, i);
         struct cell *before = n ? &g_array_index(cells, struct cell, n - 1) : NULL;
-        bool near = before && (double)(c.start_ns - before->end_ns) <= gap_ns;
+        bool near = before && !before->share && !c.share && (double)(c.start_ns - before->end_ns) <= gap_ns;
         bool tiny = before && (double)MIN(cell_ns(before), cell_ns(&c)) < min_ns;
         if (near && (tiny || same_subject(before, &c)))
             absorb(before, &c);

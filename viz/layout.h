@@ -35,6 +35,9 @@ struct cell {
     /* What it is about: neighbours that agree in role, kind and these are one cell. */
     uint32_t first, last, micro;
     uint8_t role, kind;
+    /* Of many that are too thin to be drawn: the part of the time that is theirs, and that of the cells that
+     * are drawn below it, both of 1.  share 0: it is one. */
+    double share, below;
 };
 
 /* Sorts, and cuts what overlaps the cell before it; cells without length go. */

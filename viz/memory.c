@@ -9,6 +9,9 @@
 #define MARK  8.0
 #define STRIP 20.0 /* what found no room on a bar, below it */
 
+/* The axis goes on to the device's memory where that is no more than so many times the greatest bar. */
+#define FAR 2.5
+
 #define SEPARATE 8 /* ranks have a bar each, as GPUs have in nvidia-smi, where that many or fewer all have room */
 
 /* A rank, or consecutive ranks that have the same. */
@@ -27,6 +30,8 @@ struct scene {
     uint32_t n;
     struct frame_rows place;
     double most;
+    double device; /* bytes that a rank's device has; 0: unknown */
+    double high;   /* bytes at the end of the axis but for what texts need */
 };
 
 /* Lighter the second time. */
@@ -70,6 +75,11 @@ static void collect(struct scene *s, bool joined)
     }
 }
 
+static bool shows_device(const struct scene *s)
+{
+    return s->device > 0 && s->device <= FAR * s->most;
+}
+
 static void release(struct scene *s)
 {
     for (uint32_t i = 0; i < s->n; i++) {
@@ -102,9 +112,13 @@ static void name_rows(struct scene *s, const struct pen *p)
         r->name = r->first == r->last ? pen_rank(p, r->first)
                                       : say(p->lang, "memory-figure.ranks", "name", name, "first",
                                             count(r->first + from), "last", count(r->last + from), NULL);
-        r->beside = r->measured < 0 ? g_strdup(peak)
-                                    : say(p->lang, "memory-figure.beside", "peak", peak, "measured",
-                                          bytes_text(r->measured, measured), NULL);
+        g_autofree char *beside = r->measured < 0 ? g_strdup(peak)
+                                                  : say(p->lang, "memory-figure.beside", "peak", peak,
+                                                        "measured", bytes_text(r->measured, measured), NULL);
+        const double over = MAX(r->peak, r->measured) - s->device;
+        r->beside = s->device > 0 && over > 0 ? say(p->lang, "memory-figure.over", "peak", beside, "over",
+                                                    bytes_text(over, measured), NULL)
+                                              : g_steal_pointer(&beside);
     }
 }
 
@@ -115,16 +129,30 @@ static void place_columns(struct scene *s)
     const struct pen *pen = &s->frame.pen;
     double gutter = 0;
 
-    s->unit = unit_of_bytes(s->most);
+    s->high = shows_device(s) ? MAX(s->most, s->device) : s->most;
+    s->unit = unit_of_bytes(s->high);
     for (uint32_t i = 0; i < s->n; i++)
         gutter = MAX(gutter, pen_width(pen, &pen->strong, s->rows[i].name));
     s->scale =
-        (struct scale){0, s->most / s->unit.size, s->frame.x0 + gutter + 2 * FRAME_AIR, s->frame.x1, false};
+        (struct scale){0, s->high / s->unit.size, s->frame.x0 + gutter + 2 * FRAME_AIR, s->frame.x1, false};
     for (uint32_t i = 0; i < s->n; i++)
-        frame_leave_beside(&s->frame, &s->scale, s->rows[i].peak / s->most, s->rows[i].beside);
+        frame_leave_beside(&s->frame, &s->scale, s->rows[i].peak / s->high, s->rows[i].beside);
 }
 
 /* --- paint */
+
+/* A part of a bar; where the line of the device's memory goes through it, its text is beside the line. */
+static bool paint_part(const struct scene *s, double x0, double x1, double y, struct shade shade, unsigned n,
+                       const char *const *texts)
+{
+    const double at = shows_device(s) ? scale_at(&s->scale, s->device / s->unit.size) : x0;
+    const bool left = at - x0 > x1 - at;
+
+    if (at <= x0 || at >= x1)
+        return frame_bar(&s->frame, x0, x1, y, s->place.bar, shade, false, n, texts);
+    frame_bar(&s->frame, left ? at : x0, left ? x1 : at, y, s->place.bar, shade, false, 0, texts);
+    return frame_bar(&s->frame, left ? x0 : at, left ? at : x1, y, s->place.bar, shade, false, n, texts);
+}
 
 /* What found no room on the bar is added to missing. */
 static void paint_bar(const struct scene *s, const struct row *r, double y, GString *missing)
@@ -144,13 +172,23 @@ static void paint_bar(const struct scene *s, const struct row *r, double y, GStr
         const char *const texts[] = {named, whole, number};
         pen_belong(&s->frame.pen, KEY_PHASE, i);
         const double x1 = scale_at(&s->scale, at / s->unit.size);
-        if (!frame_bar(&s->frame, x0, x1, y, s->place.bar, category_shade(&s->frame.pen, i), false,
-                       bytes[i] ? 3 : 0, texts))
+        if (!paint_part(s, x0, x1, y, category_shade(&s->frame.pen, i), bytes[i] ? 3 : 0, texts))
             g_string_append_printf(missing, "%s%s", missing->len ? ", " : "", named);
         g_autofree char *english_name = category_name(&english, s->digest, i);
         if (bytes[i])
             pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, name, english_name, r->first, whole);
     }
+}
+
+/* Down the bar, but not through the text beside it. */
+static void paint_device(const struct scene *s, double y, double text_x0, double text_x1)
+{
+    const double x = scale_at(&s->scale, s->device / s->unit.size);
+    const bool through = x > text_x0 - FRAME_AIR / 2 && x < text_x1 + FRAME_AIR / 2;
+    const double end = through ? y - 1 : y + s->place.bar;
+
+    pen_line(&s->frame.pen, x, y - MARK, x, end, pen_color(&s->frame.pen, ROLE_BACKGROUND), 6, false);
+    pen_line(&s->frame.pen, x, y - MARK, x, end, pen_color(&s->frame.pen, ROLE_INK), 3, true);
 }
 
 static void paint_row(const struct scene *s, const struct row *r, double y)
@@ -171,6 +209,8 @@ static void paint_row(const struct scene *s, const struct row *r, double y)
     frame_text(f, s->scale.at0 + FRAME_AIR, y + s->place.bar + STRIP / 2 + 1, &f->pen.small, ALIGN_LEFT,
                ROLE_MUTED, rest);
     frame_text(f, end + FRAME_AIR, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, beside);
+    if (shows_device(s))
+        paint_device(s, y, end + FRAME_AIR, end + FRAME_AIR + pen_width(&f->pen, &strong, beside));
     if (r->measured >= 0)
         pen_mark(&f->pen, scale_at(&s->scale, r->measured / s->unit.size), y - MARK, MARK,
                  pen_color(&f->pen, ROLE_INK));
@@ -208,7 +248,7 @@ static bool anybody_has(const struct digest *d, uint32_t category)
 static void paint_legend(struct scene *s)
 {
     const struct digest *d = s->digest;
-    g_autofree struct legend_entry *entries = g_new(struct legend_entry, d->n_memory + 1);
+    g_autofree struct legend_entry *entries = g_new(struct legend_entry, d->n_memory + 2);
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     unsigned n = 0;
 
@@ -223,6 +263,15 @@ static void paint_legend(struct scene *s)
         entries[n++] = (struct legend_entry){.text = word(s->frame.pen.lang, "figure.measured"),
                                              .shade = pen_shade(&s->frame.pen, ROLE_INK),
                                              .mark = true};
+    if (s->device > 0) {
+        char size[32];
+        g_ptr_array_add(
+            names, say(s->frame.pen.lang, "memory-figure.device", "size", bytes_text(s->device, size), NULL));
+        entries[n++] = (struct legend_entry){.text = g_ptr_array_index(names, names->len - 1),
+                                             .shade = pen_shade(&s->frame.pen, ROLE_INK),
+                                             .line = shows_device(s),
+                                             .off = !shows_device(s)};
+    }
     frame_legend(&s->frame, n, entries);
 }
 
@@ -246,6 +295,11 @@ static char *message(const struct scene *s, const struct language *l)
     for (uint32_t i = 0; i < s->n; i++)
         if (s->rows[i].measured >= 0)
             key = "memory-figure.headline-measured";
+    if (s->device > 0 && s->most > s->device) {
+        char device[32];
+        return say(l, "memory-figure.headline-over", "size", bytes_text(s->most, number), "device",
+                   bytes_text(s->device, device), NULL);
+    }
     return say(l, key, "size", bytes_text(s->most, number), NULL);
 }
 
@@ -280,6 +334,7 @@ static bool draw_memory(const struct figure_input *in, const struct pen *pen, GE
     if (!drawable(in, error))
         return false;
     collect(&s, false);
+    s.device = (double)digest_device_bytes(in->digest);
     bool ok = s.most > 0;
     if (ok) {
         g_autofree char *what = message(&s, pen->lang), *title = frame_headline(pen, in->digest, what),

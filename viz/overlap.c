@@ -18,7 +18,9 @@ enum { STEP_MARKS, STEP_WAIT, STEP_HIDDEN, STEP_EXPOSED };
 
 struct row {
     uint32_t number;
-    int64_t ready_ns, launch_ns, start_ns, middle_ns, end_ns; /* in this order, 0 or later; hidden up to the middle */
+    /* In this order, 0 or later: of the all-reduce what computation hides comes first, up to copies_ns, then
+     * what copies hide, up to the middle. */
+    int64_t ready_ns, launch_ns, start_ns, copies_ns, middle_ns, end_ns;
     int64_t exposed_ns;
 };
 
@@ -44,6 +46,7 @@ static struct row make_row(const struct digest_bucket *b, uint32_t number)
     r.end_ns = MAX(r.start_ns, b->end_ns);
     r.exposed_ns = CLAMP(b->exposed_ns, 0, r.end_ns - r.start_ns);
     r.middle_ns = r.end_ns - r.exposed_ns;
+    r.copies_ns = r.middle_ns - CLAMP(b->copied_ns, 0, r.middle_ns - r.start_ns);
     return r;
 }
 
@@ -139,12 +142,16 @@ static char *bucket_name(const struct pen *p, uint32_t number)
 static char *message(const struct scene *s, const struct pen *p)
 {
     const struct row *r = &s->rows[s->costliest];
+    bool copies = false;
     char time[32];
 
-    return r->exposed_ns == 0
-               ? g_strdup(word(p->lang, "overlap-figure.headline-hidden"))
-               : say(p->lang, "overlap-figure.headline", "n", count((uint64_t)r->number + p->look->count_from),
-                     "time", format_duration(r->exposed_ns, time), NULL);
+    for (uint32_t i = 0; i < s->n; i++)
+        copies |= s->rows[i].middle_ns > s->rows[i].copies_ns;
+    return r->exposed_ns == 0 ? g_strdup(word(p->lang, copies ? "overlap-figure.headline-copies"
+                                                              : "overlap-figure.headline-hidden"))
+                              : say(p->lang, "overlap-figure.headline", "n",
+                                    count((uint64_t)r->number + p->look->count_from), "time",
+                                    format_duration(r->exposed_ns, time), NULL);
 }
 
 /* --- what stands where */
@@ -204,7 +211,8 @@ static void paint_beside(const struct scene *s, const struct row *r, const char 
                costliest ? ROLE_INK : ROLE_MUTED, shown);
 }
 
-static void paint_part(const struct scene *s, int64_t from_ns, int64_t to_ns, double y, bool exposed)
+static void paint_part(const struct scene *s, int64_t from_ns, int64_t to_ns, double y, enum role role,
+                       bool exposed)
 {
     const struct frame *f = &s->frame;
     char whole[32], number[32];
@@ -215,7 +223,7 @@ static void paint_part(const struct scene *s, int64_t from_ns, int64_t to_ns, do
     format_duration(to_ns - from_ns, whole);
     g_strlcpy(number, whole, sizeof number);
     number[strcspn(number, " ")] = '\0';
-    frame_bar(f, at(s, from_ns), at(s, to_ns), y, s->place.bar, pen_shade(&f->pen, ROLE_COMM), exposed, 2, texts);
+    frame_bar(f, at(s, from_ns), at(s, to_ns), y, s->place.bar, pen_shade(&f->pen, role), exposed, 2, texts);
 }
 
 /* Ready from above, launched from below. */
@@ -252,9 +260,10 @@ static void paint_row(const struct scene *s, uint32_t i, double y)
     if (x1 > x0)
         pen_box(p, x0, y + (s->place.bar - thin) / 2, x1 - x0, thin, pen_shade(p, ROLE_WAIT));
     belong(p, STEP_HIDDEN, r->start_ns);
-    paint_part(s, r->start_ns, r->middle_ns, y, false);
+    paint_part(s, r->start_ns, r->copies_ns, y, ROLE_COMM, false);
+    paint_part(s, r->copies_ns, r->middle_ns, y, ROLE_PACK, false);
     belong(p, STEP_EXPOSED, r->middle_ns);
-    paint_part(s, r->middle_ns, r->end_ns, y, true);
+    paint_part(s, r->middle_ns, r->end_ns, y, ROLE_COMM, true);
     belong(p, STEP_MARKS, r->launch_ns);
     paint_marks(s, r, y);
     belong(p, STEP_EXPOSED, r->end_ns);
@@ -313,20 +322,25 @@ static void paint_legend(struct scene *s)
 {
     const struct pen *p = &s->frame.pen;
     const struct shade ink = pen_shade(p, ROLE_INK), comm = pen_shade(p, ROLE_COMM);
-    bool waits = false, hides = false, exposes = false;
-    struct legend_entry entries[5] = {{.text = word(p->lang, "legend.ready"), .shade = ink, .mark = true},
-                                      {.text = word(p->lang, "overlap-figure.launch"), .shade = ink, .mark = true, .rise = true}};
+    bool waits = false, hides = false, copies = false, exposes = false;
+    struct legend_entry entries[6] = {
+        {.text = word(p->lang, "legend.ready"), .shade = ink, .mark = true},
+        {.text = word(p->lang, "overlap-figure.launch"), .shade = ink, .mark = true, .rise = true}};
     unsigned n = 2;
 
     for (uint32_t i = 0; i < s->n; i++) {
         waits |= s->rows[i].start_ns > s->rows[i].ready_ns;
-        hides |= s->rows[i].middle_ns > s->rows[i].start_ns;
+        hides |= s->rows[i].copies_ns > s->rows[i].start_ns;
+        copies |= s->rows[i].middle_ns > s->rows[i].copies_ns;
         exposes |= s->rows[i].exposed_ns > 0;
     }
     if (waits)
         entries[n++] = (struct legend_entry){.text = word(p->lang, "overlap-figure.wait"), .shade = pen_shade(p, ROLE_WAIT)};
     if (hides)
         entries[n++] = (struct legend_entry){.text = word(p->lang, "overlap-figure.hidden"), .shade = comm};
+    if (copies)
+        entries[n++] = (struct legend_entry){.text = word(p->lang, "overlap-figure.copies"),
+                                             .shade = pen_shade(p, ROLE_PACK)};
     if (exposes)
         entries[n++] = (struct legend_entry){.text = word(p->lang, "overlap-figure.exposed"), .shade = comm, .exposed = true};
     frame_legend(&s->frame, n, entries);

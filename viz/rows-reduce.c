@@ -1,5 +1,5 @@
 /* What of the rows of a step is left in a window, and at a scale. */
-#include "viz/rows.h"
+#include "viz/rows-dense.h"
 
 static void clip_cells(GArray *cells, int64_t from_ns, int64_t to_ns)
 {
@@ -54,17 +54,30 @@ void rows_clip(struct step_rows *s, int64_t from_ns, int64_t to_ns)
     }
 }
 
-/* Joins over gaps shorter than that, then drops what is still shorter. */
+/* Joins over gaps shorter than that and drops what is shorter, until what was added or dropped amounts to as
+ * much: then it is made up for, so that the length stays right wherever one looks. */
 static void coarsen(struct intervals *set, double least_ns)
 {
+    const int64_t least = (int64_t)least_ns;
+    int64_t added = 0, end_ns = INT64_MIN; /* of what is left so far */
     size_t n = 0;
 
     for (size_t i = 0; i < set->n; i++) {
         struct interval v = set->v[i];
-        for (; i + 1 < set->n && (double)(set->v[i + 1].start_ns - v.end_ns) < least_ns; i++)
+        for (; i + 1 < set->n && added < least && set->v[i + 1].start_ns - v.end_ns < least; i++) {
+            added += set->v[i + 1].start_ns - v.end_ns;
             v.end_ns = set->v[i + 1].end_ns;
-        if ((double)(v.end_ns - v.start_ns) >= least_ns)
+        }
+        const int64_t length = v.end_ns - v.start_ns;
+        if (added >= least)
+            v.end_ns -= MIN(added, length);
+        else if (length < least)
+            v.start_ns = added - length <= -least ? MAX(v.end_ns - (length - added), end_ns) : v.end_ns;
+        added += v.end_ns - v.start_ns - length;
+        if (v.start_ns < v.end_ns) {
             set->v[n++] = v;
+            end_ns = v.end_ns;
+        }
     }
     set->n = n;
 }
@@ -75,6 +88,7 @@ void rows_simplify(struct step_rows *s, double ns_per_unit)
 
     for (uint32_t r = 0; r < s->n; r++) {
         struct row *row = &s->rows[r];
+        row_condense(row, ns_per_unit);
         cells_merge(row->copies, ns_per_unit, half);
         cells_merge(row->compute, ns_per_unit, half);
         cells_merge(row->comm, half, half);

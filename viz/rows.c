@@ -273,23 +273,6 @@ static struct intervals busy(const struct collector *c, const struct row *row, u
     return set;
 }
 
-static struct intervals minus(const struct intervals *a, const struct intervals *b)
-{
-    struct intervals rest = {0};
-
-    for (size_t i = 0, j = 0; i < a->n; i++) {
-        struct interval v = a->v[i];
-        for (; j < b->n && b->v[j].end_ns <= v.start_ns; j++)
-            ;
-        for (size_t k = j; k < b->n && b->v[k].start_ns < v.end_ns; k++) {
-            intervals_add(&rest, v.start_ns, b->v[k].start_ns);
-            v.start_ns = b->v[k].end_ns;
-        }
-        intervals_add(&rest, v.start_ns, v.end_ns);
-    }
-    return rest;
-}
-
 static void find_intervals(const struct collector *c, struct row *row)
 {
     struct intervals comm = busy(c, row, SPAN_COMM, true), compute = busy(c, row, SPAN_COMPUTE, true),
@@ -298,8 +281,8 @@ static void find_intervals(const struct collector *c, struct row *row)
     for (unsigned i = 0; i < row->comm->len; i++)
         include(&cells, g_array_index(row->comm, struct cell, i).start_ns,
                 g_array_index(row->comm, struct cell, i).end_ns);
-    row->gaps = minus(&cells, &comm);
-    row->exposed = minus(&moves, &compute); /* in a pipeline as in the analysis, not of waiting */
+    row->gaps = intervals_minus(&cells, &comm);
+    row->exposed = intervals_minus(&moves, &compute); /* in a pipeline as in the analysis, not of waiting */
     intervals_release(&moves);
     intervals_release(&cells);
     intervals_release(&comm);

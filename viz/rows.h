@@ -43,7 +43,8 @@ bool rows_collect(struct step_rows *, const struct trace *, uint32_t step, uint3
                   const uint32_t *ranks);
 /* Leaves what lies in [from_ns, to_ns), cut to it. */
 void rows_clip(struct step_rows *, int64_t from_ns, int64_t to_ns);
-/* Joins and drops what is under half a unit of x. */
+/* Many cells that are too thin become shares of the time (viz/rows-dense.h); then joins and drops what is
+ * under half a unit of x. */
 void rows_simplify(struct step_rows *, double ns_per_unit);
 void rows_release(struct step_rows *);
 

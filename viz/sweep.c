@@ -22,6 +22,17 @@
 #define POINT      7.0
 #define MARKED     80 /* more points than that on a curve are too dense for marks */
 #define HEADROOM   1.08
+/* Where all times are within the first part of the greatest the axis begins near the least, but never spreads
+ * less than the second over its height, so that noise stays small.  What is under and above the times: parts
+ * of that. */
+#define CLOSE  0.2
+#define SPREAD 0.04
+#define UNDER  0.25
+#define ABOVE  0.15
+/* Of the mark on an axis that does not begin at 0: half its width, and its height with air for a number
+ * above. */
+#define BREAK        5.0
+#define BREAK_HEIGHT 42.0
 
 /* The name of a curve, beside its last point. */
 struct label {
@@ -75,18 +86,36 @@ static guint length(const struct scene *s, uint32_t curve)
 
 /* --- what stands where */
 
+static bool is_broken(const struct scene *s)
+{
+    return s->y.low > 0;
+}
+
 static void scale_times(struct scene *s)
 {
-    double most = 1;
+    double most = 1, least = INFINITY;
 
     for (uint32_t i = 0; i < s->series->n_points; i++) {
         const struct series_point *p = &s->series->points[i];
-        if (!p->why_not)
-            most = MAX(most, MAX((double)p->step_ns, s->alone ? (double)p->predicted_ns : 0));
+        if (p->why_not)
+            continue;
+        const bool predicted = s->alone && p->predicted_ns >= 0;
+        most = MAX(most, (double)(predicted ? MAX(p->step_ns, p->predicted_ns) : p->step_ns));
+        least = MIN(least, (double)(predicted ? MIN(p->step_ns, p->predicted_ns) : p->step_ns));
     }
     s->unit = unit_of_time(most);
-    s->y = (struct scale){0, most / s->unit.size * HEADROOM, s->frame.y1 - TICK_LINE - NAME_LINE,
-                          s->frame.y0 + TITLE_LINE + BEST_LINE, false};
+    s->y = (struct scale){.high = most / s->unit.size * HEADROOM};
+    if (s->series->n_points > 1 && most - least < CLOSE * most) {
+        const double spread = MAX(most - least, SPREAD * most);
+        s->y.low = (least - UNDER * spread) / s->unit.size;
+        s->y.high = (most + ABOVE * spread) / s->unit.size;
+    }
+}
+
+static void place_times(struct scene *s)
+{
+    s->y.at0 = s->frame.y1 - TICK_LINE - NAME_LINE;
+    s->y.at1 = s->frame.y0 + TITLE_LINE + BEST_LINE;
     s->title_y = s->frame.y0 + TITLE_LINE / 2;
     s->best_y = s->frame.y0 + TITLE_LINE + BEST_LINE / 2 - 3;
 }
@@ -156,16 +185,32 @@ static void paint_y_axis(const struct scene *s)
             ? g_strdup("")
             : say(f->pen.lang, "sweep.named", "shown", count(s->n_labels), "n", count(s->curves.n), NULL);
     g_autofree char *axis = say(f->pen.lang, "sweep.axis", "unit", s->unit.name, NULL);
-    g_autofree char *title = g_strconcat(axis, *named ? "; " : "", named, NULL);
+    g_autofree char *title =
+        g_strconcat(axis, is_broken(s) ? "; " : "", is_broken(s) ? word(f->pen.lang, "sweep.broken") : "",
+                    *named ? "; " : "", named, NULL);
 
-    for (unsigned i = 0; i * step <= s->y.high; i++) {
+    for (double i = ceil(s->y.low / step); i * step <= s->y.high; i++) {
         char text[32];
         const double y = scale_at(&s->y, i * step);
+        if (is_broken(s) && y > s->y.at0 - BREAK_HEIGHT)
+            continue;
         pen_line(&f->pen, s->x.at0, y, s->x.at1, y, pen_color(&f->pen, ROLE_GRID), 1, false);
         frame_text(f, s->x.at0 - FRAME_AIR, y, &f->pen.text, ALIGN_RIGHT, ROLE_MUTED,
                    scale_text(i * step, step, text));
     }
-    frame_text(f, f->x0, s->title_y, &f->pen.text, ALIGN_LEFT, ROLE_MUTED, title);
+    g_autofree char *shown = pen_ellipsize(&f->pen, &f->pen.text, title, f->x1 - f->x0);
+    frame_text(f, f->x0, s->title_y, &f->pen.text, ALIGN_LEFT, ROLE_MUTED, shown);
+}
+
+/* The zigzag by which an axis says that something is cut out of it, at its lower end. */
+static void paint_break(const struct scene *s)
+{
+    static const double steps[][2] = {{0, 0}, {-1, 1}, {1, 3}, {-1, 5}, {0, 6}};
+
+    for (unsigned i = 0; i + 1 < G_N_ELEMENTS(steps); i++)
+        pen_line(&s->frame.pen, s->x.at0 + BREAK * steps[i][0], s->y.at0 - BREAK * steps[i][1],
+                 s->x.at0 + BREAK * steps[i + 1][0], s->y.at0 - BREAK * steps[i + 1][1],
+                 pen_color(&s->frame.pen, ROLE_INK), 2, false);
 }
 
 /* A value of the option at its place, if no value before it stands there. */
@@ -398,7 +443,8 @@ static void paint_legend(struct scene *s)
     if (s->alone) {
         entries[n++] =
             (struct legend_entry){.text = word(l, "sweep.step"), .shade = {curve_color(s, 0), HATCH_NONE, 0}};
-        entries[n++] = (struct legend_entry){.text = word(l, "sweep.exposed"), .shade = exposed_shade(s)};
+        if (!is_broken(s))
+            entries[n++] = (struct legend_entry){.text = word(l, "sweep.exposed"), .shade = exposed_shade(s)};
         if (predicted)
             entries[n++] = (struct legend_entry){.text = word(l, "sweep.predicted"), .shade = muted};
     }
@@ -413,15 +459,18 @@ static void paint_legend(struct scene *s)
 
 static void paint(struct scene *s)
 {
-    paint_legend(s);
     scale_times(s);
+    paint_legend(s);
+    place_times(s);
     const double gutter = gutter_width(s), wide = make_labels(s);
     s->x = curves_scale(&s->curves, s->frame.x0 + gutter,
                         s->frame.x1 - (s->n_labels ? wide + 2 * POINT + FRAME_AIR + 4 : 2 * FRAME_AIR));
     paint_y_axis(s);
-    if (s->alone)
+    if (s->alone && !is_broken(s)) /* an area over an axis that does not begin at 0 would lie */
         paint_exposed(s);
     paint_x_axis(s);
+    if (is_broken(s))
+        paint_break(s);
     for (uint32_t k = 0; k < s->curves.n; k++)
         paint_curve(s, k);
     if (s->alone)

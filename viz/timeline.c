@@ -205,7 +205,7 @@ static double gutter_width(const struct timeline *s)
     return w;
 }
 
-static void place_columns(struct timeline *s)
+static void place_axis(struct timeline *s)
 {
     const double least = s->frame.x0 + 40;
     int64_t to_ns = s->to_ns;
@@ -218,6 +218,11 @@ static void place_columns(struct timeline *s)
     for (uint32_t i = 0; i < s->n_others; i++)
         make_room_for_step(s, &s->others[i].rows, s->others[i].variant->analysis);
     s->axis.x1 = MAX(s->axis.x1, MAX(least, s->axis.x0 + 20));
+}
+
+static void place_columns(struct timeline *s)
+{
+    place_axis(s);
     rows_simplify(&s->ranks, axis_ns_per_unit(&s->axis));
     for (uint32_t i = 0; i < s->n_others; i++)
         rows_simplify(&s->others[i].rows, axis_ns_per_unit(&s->axis));
@@ -233,7 +238,7 @@ static void legend(struct timeline *s)
     uint32_t ranks[LEGEND_RANKS + 1];
     struct legend_entry entries[LANES_LEGEND_MAX];
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
-    const double ns_per_unit = (double)(s->to_ns - s->from_ns) / (s->frame.x1 - s->frame.x0);
+    struct timeline trial = *s; /* the axis as these ranks would have it */
     struct step_rows rows;
 
     for (uint32_t i = 0; i < few; i++)
@@ -243,6 +248,9 @@ static void legend(struct timeline *s)
     if (s->frame.pen.look->critical)
         critical_mark(&rows, t, s->step);
     rows_clip(&rows, s->from_ns, s->to_ns);
+    trial.ranks = rows;
+    place_axis(&trial);
+    const double ns_per_unit = axis_ns_per_unit(&trial.axis);
     rows_simplify(&rows, ns_per_unit);
     const unsigned n = lanes_legend(&s->frame.pen, &rows, &t->t, ns_per_unit, s->comm, texts, entries);
     frame_legend(&s->frame, n, entries);
@@ -333,8 +341,8 @@ static bool draw_timeline(const struct figure_input *in, const struct pen *pen, 
         return false;
     s.comm = rows_communicate(in->trace, s.step);
     begin(&s, pen);
-    legend(&s);
     list_others(&s);
+    legend(&s);
     const bool ok = divide_height(&s) || frame_no_room(pen, "timeline", "a lane", error);
     if (ok) {
         collect(&s);

@@ -3,12 +3,10 @@
 #include "viz/figure.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "profile/stats.h"
 #include "viz/frame.h"
 #include "viz/layout.h"
+#include "viz/trend-runs.h"
 #include "viz/words.h"
 
 #define TITLE_LINE 28.0 /* what the axis upwards counts */
@@ -21,21 +19,11 @@
 #define POINT      7.0
 #define MARK       13.0
 #define DENSE      4.0  /* runs that are nearer together are drawn a column each unit */
-#define REFERENCES 10   /* runs before that one is compared with, as compare does */
 #define LEAST      60.0 /* height and width of a plot */
-
-struct place {
-    const struct measurement *run;
-    double median, low, high; /* of its steps, ns; low, high: their middle half */
-    double base;              /* median of the runs before that it is compared with; its own: there are none */
-    unsigned before;          /* how many these are */
-    guint work;               /* equal numbers: equal work */
-    uint32_t series;          /* how often the work was another before */
-};
 
 struct scene {
     struct frame frame;
-    struct place *places;
+    struct trend_place *places;
     uint32_t n;
     struct unit unit;
     struct scale y;
@@ -48,75 +36,6 @@ static double relative(void)
     return metrics[METRIC_STEP].relative;
 }
 
-/* --- what is drawn */
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void measure(struct place *place)
-{
-    const uint32_t n = place->run->n[METRIC_STEP];
-    g_autofree double *sorted = g_memdup2(place->run->x[METRIC_STEP], n * sizeof *sorted);
-
-    qsort(sorted, n, sizeof *sorted, by_value);
-    place->median = stats_median(sorted, n);
-    place->low = sorted[(n - 1) / 4];
-    place->high = sorted[n - 1 - (n - 1) / 4];
-}
-
-/* The last medians of a kind of work that others may be compared with. */
-struct work {
-    guint number;
-    double medians[REFERENCES];
-    unsigned n;
-};
-
-static struct work *work_of(GHashTable *works, const struct measurement *m)
-{
-    char *key = g_strjoinv("\x1f", m->fingerprint.must);
-    struct work *work = g_hash_table_lookup(works, key);
-
-    if (work) {
-        g_free(key);
-        return work;
-    }
-    work = g_new0(struct work, 1);
-    work->number = g_hash_table_size(works);
-    g_hash_table_insert(works, key, work);
-    return work;
-}
-
-static void make_places(struct scene *s, const struct figure_input *in)
-{
-    GHashTable *works = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-
-    s->places = g_new(struct place, in->n_runs);
-    for (uint32_t i = 0; i < in->n_runs; i++) {
-        struct place *place = &s->places[s->n];
-        if (!in->runs[i]->n[METRIC_STEP] || !in->runs[i]->fingerprint.must)
-            continue;
-        struct work *work = work_of(works, in->runs[i]);
-        const unsigned before = MIN(work->n, REFERENCES);
-        *place = (struct place){.run = in->runs[i], .before = before, .work = work->number};
-        place->series = s->n ? place[-1].series + (place[-1].work != work->number) : 0;
-        measure(place);
-        place->base = before ? stats_median(work->medians, before) : place->median;
-        if (measurement_is_reference(place->run))
-            work->medians[work->n++ % REFERENCES] = place->median;
-        s->n++;
-    }
-    g_hash_table_unref(works);
-}
-
-static bool is_new(const struct scene *s, uint32_t i)
-{
-    return i && s->places[i].work != s->places[i - 1].work;
-}
-
 /* What is drawn next comes with that run: frames of --build; its phases are the series. */
 static void belong(const struct scene *s, uint32_t i)
 {
@@ -124,7 +43,7 @@ static void belong(const struct scene *s, uint32_t i)
     pen_belong(&s->frame.pen, KEY_PHASE, s->places[i].series);
 }
 
-static bool was(const struct place *place, const char *verdict)
+static bool was(const struct trend_place *place, const char *verdict)
 {
     return !g_strcmp0(place->run->verdict, verdict);
 }
@@ -151,7 +70,7 @@ static void scale_times(struct scene *s)
     double low = INFINITY, high = 0;
 
     for (uint32_t i = 0; i < s->n; i++) {
-        const struct place *p = &s->places[i];
+        const struct trend_place *p = &s->places[i];
         low = MIN(low, MIN(p->low, p->base * (1 - relative())));
         high = MAX(high, MAX(p->high, p->base * (1 + relative())));
     }
@@ -171,47 +90,6 @@ static void place_columns(struct scene *s)
 
     s->x0 = s->frame.x0 + MAX(40, pen_width(p, &p->text, scale_text(s->y.high, step, text)) + 2 * FRAME_AIR);
     s->x1 = s->frame.x1 - FRAME_AIR;
-}
-
-/* --- names of runs */
-
-/* "a1b2c3d", "01-31", or "12" */
-static char *name_of(const struct scene *s, uint32_t i)
-{
-    const struct measurement *run = s->places[i].run;
-    const char *commit = run->fingerprint.may ? digest_label(run->fingerprint.may, "commit") : NULL;
-
-    if (!strcmp(s->names, "trend.by-commit"))
-        return g_strndup(commit ? commit : "?", 7);
-    if (!strcmp(s->names, "trend.by-day"))
-        return run->time && strlen(run->time) >= 10 ? g_strndup(run->time + 5, 5) : g_strdup("?");
-    return g_strdup_printf("%u", i + 1);
-}
-
-static void choose_names(struct scene *s)
-{
-    bool commits = true, days = false, times = true;
-
-    for (uint32_t i = 0; i < s->n; i++) {
-        const struct measurement *run = s->places[i].run;
-        const char *commit = run->fingerprint.may ? digest_label(run->fingerprint.may, "commit") : NULL;
-        commits = commits && commit && *commit;
-        times = times && run->time && strlen(run->time) >= 10;
-        days = days || (times && strncmp(run->time, s->places[0].run->time, 10));
-    }
-    s->names = commits ? "trend.by-commit" : times && days ? "trend.by-day" : "trend.by-number";
-}
-
-/* What the work of a series is, as against the one before: "ranks 4". */
-static char *series_name(const struct scene *s, uint32_t i)
-{
-    const struct language *l = s->frame.pen.lang;
-    char *const *now = s->places[i].run->fingerprint.must, *const *then = s->places[i - 1].run->fingerprint.must;
-
-    for (size_t k = 0; now[k]; k += 2)
-        if (g_strcmp0(now[k + 1], digest_label(then, now[k])))
-            return say(l, "sweep.place", "option", words_option(l, now[k]), "value", words_value(l, now[k], now[k + 1]), NULL);
-    return g_strdup("");
 }
 
 /* --- paint */
@@ -243,7 +121,8 @@ static void paint_x_axis(const struct scene *s)
         const double x = x_of(s, i);
         if (x < clear_from)
             continue;
-        g_autofree char *whole = name_of(s, i), *text = pen_ellipsize(p, &p->text, whole, MAX_TICK);
+        g_autofree char *whole = trend_name(&s->places[i], i, s->names),
+                        *text = pen_ellipsize(p, &p->text, whole, MAX_TICK);
         const double half = pen_width(p, &p->text, text) / 2;
         if (x - half < clear_from || x + half > p->width - 2)
             continue;
@@ -263,8 +142,9 @@ static void paint_band(const struct scene *s)
     const struct pen *p = &s->frame.pen;
 
     for (uint32_t i = 0, end; i < s->n; i = end) {
-        for (end = i + 1; end < s->n && ((s->places[end].base == s->places[i].base && !is_new(s, end)) ||
-                                         (dense(s) && x_of(s, end) < x_of(s, i) + 1));)
+        for (end = i + 1;
+             end < s->n && ((s->places[end].base == s->places[i].base && !trend_is_new(s->places, end)) ||
+                            (dense(s) && x_of(s, end) < x_of(s, i) + 1));)
             end++;
         const double x = x_of(s, i - 0.5), top = y_of(s, s->places[i].base * (1 + relative())),
                      bottom = y_of(s, s->places[i].base * (1 - relative()));
@@ -282,13 +162,14 @@ static void paint_series(const struct scene *s)
 
     for (uint32_t i = 0; i < s->n; i++) {
         const double x = x_of(s, i - 0.5);
-        if (!is_new(s, i) || x < clear_from)
+        if (!trend_is_new(s->places, i) || x < clear_from)
             continue;
         uint32_t next = i + 1;
-        while (next < s->n && !is_new(s, next))
+        while (next < s->n && !trend_is_new(s->places, next))
             next++;
         const double room = x_of(s, next - 0.5) - x - FRAME_AIR;
-        g_autofree char *name = series_name(s, i), *text = pen_ellipsize(p, &p->text, name, room);
+        g_autofree char *name = trend_series_name(s->places, i, p->lang),
+                        *text = pen_ellipsize(p, &p->text, name, room);
         belong(s, i);
         pen_line(p, x, s->y.at1 - NAME_LINE, x, s->y.at0, pen_color(p, ROLE_INK), 1.5, true);
         clear_from = x + 2;
@@ -307,7 +188,7 @@ static void paint_spread(const struct scene *s)
     const struct pen *p = &s->frame.pen;
 
     for (uint32_t i = 0; i < s->n && !dense(s); i++) {
-        const struct place *place = &s->places[i];
+        const struct trend_place *place = &s->places[i];
         const double width = CLAMP((s->x1 - s->x0) / s->n / 4, 2, POINT);
         belong(s, i);
         pen_line(p, x_of(s, i), y_of(s, place->low), x_of(s, i), y_of(s, place->high), spread_shade(p).color, width, false);
@@ -339,15 +220,15 @@ static void paint_points(const struct scene *s)
 
     for (uint32_t i = 1; i < s->n; i++) {
         belong(s, i);
-        if (!is_new(s, i))
+        if (!trend_is_new(s->places, i))
             pen_line(p, x_of(s, i - 1), y_of(s, s->places[i - 1].median), x_of(s, i), y_of(s, s->places[i].median), color, 2.5,
                      false);
     }
     for (uint32_t i = 0; i < s->n; i++) {
-        const struct place *place = &s->places[i];
+        const struct trend_place *place = &s->places[i];
         const double x = x_of(s, i), y = y_of(s, place->median);
         char time[32];
-        g_autofree char *name = name_of(s, i);
+        g_autofree char *name = trend_name(&s->places[i], i, s->names);
         belong(s, i);
         pen_box(p, x - size / 2, y - size / 2, size, size, (struct shade){color, HATCH_NONE, 0});
         if (place->run->why_not || was(place, "incomparable"))
@@ -390,7 +271,7 @@ static void paint_legend(struct scene *s)
     for (uint32_t i = 0; i < s->n; i++) {
         slower |= was(&s->places[i], "slower");
         faster |= was(&s->places[i], "faster");
-        series |= is_new(s, i);
+        series |= trend_is_new(s->places, i);
     }
     entries[n++] = (struct legend_entry){.text = word(p->lang, "trend.median"), .shade = {palette_line(p->palette, 0), HATCH_NONE, 0}};
     entries[n++] = (struct legend_entry){.text = word(p->lang, "trend.spread"), .shade = spread_shade(p)};
@@ -408,7 +289,7 @@ static void paint_legend(struct scene *s)
 
 static char *message(const struct scene *s, const struct language *l)
 {
-    const struct place *last = &s->places[s->n - 1];
+    const struct trend_place *last = &s->places[s->n - 1];
     const double change = last->base > 0 ? last->median / last->base - 1 : 0;
     char time[32], percent[32];
 
@@ -461,7 +342,7 @@ static bool draw_trend(const struct figure_input *in, const struct pen *pen, GEr
     struct scene s = {0};
 
     if (in->runs)
-        make_places(&s, in);
+        s.places = trend_places(in, &s.n);
     if (!s.n) {
         g_free(s.places);
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure trend %s",
@@ -469,7 +350,7 @@ static bool draw_trend(const struct figure_input *in, const struct pen *pen, GEr
                              : "needs a history, as in: parprof history FILE --figure trend");
         return false;
     }
-    choose_names(&s);
+    s.names = trend_names(s.places, s.n);
     g_autofree char *brief = message(&s, pen->lang), *title = headline(&s, pen->lang, brief), *origin = caption(&s, in, pen);
     s.frame = frame_begin(pen, title, brief, origin);
     paint_legend(&s);

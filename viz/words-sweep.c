@@ -97,8 +97,9 @@ char *words_sweep_caption(const struct language *l, const struct series *s, cons
     words_append(text, points);
     if (failed) {
         g_autofree char *values = words_place(l, s, first);
-        g_autofree char *why = say(l, "sweep.failed", "n", count(failed), "place", values, "reason",
-                                   s->points[first].why_not, NULL);
+        g_autofree char *reason = say_known(l, "known", s->points[first].why_not);
+        g_autofree char *why =
+            say(l, "sweep.failed", "n", count(failed), "place", values, "reason", reason, NULL);
         words_append(text, why);
     }
     words_append(text, extra);

@@ -92,8 +92,11 @@ void words_append_label(const struct language *l, GString *text, const char *key
         g_str_has_prefix(value, PACED) ? say(l, "caption.paced", "n", value + strlen(PACED), NULL)
         : on                           ? say(l, "caption.on", "what", value_word(l, what), "where", on + strlen(" on "), NULL)
                                        : g_strdup(value_word(l, value));
+    g_autofree char *known = say_known(l, "known", said);
+    g_autofree char *name = g_strdelimit(g_strdup(key), " ", '-');
+    const char *label = word_or(l, "label", name);
 
-    append_own(text, say(l, "caption.label", "key", word_or(l, "label", key), "value", said, NULL));
+    append_own(text, say(l, "caption.label", "key", label == name ? key : label, "value", known, NULL));
 }
 
 GString *words_work(const struct language *l, bool simulated, const char *mode, const char *model,
