@@ -121,6 +121,7 @@ static void test_every_look(void)
 /* --- letters that the last row can read */
 
 #define READABLE 20.0 /* px of an em on a slide */
+#define LEAST    13.0 /* where nothing else has room */
 #define DETAIL   15.0 /* captions, and what is said in more detail below a name or a bar */
 
 static void typical(struct subject *s, uint32_t ranks, bool pipeline)
@@ -188,7 +189,7 @@ static void check_sizes(const struct figure *f, const struct figure_input *in, c
         if (!m->text || m->size >= READABLE)
             continue;
         small++;
-        if (m->size != DETAIL && could_be_large(d, m))
+        if (m->size < LEAST - 0.01 || (m->size != DETAIL && could_be_large(d, m)))
             g_error("%s of %u ranks, %s: '%s' is of %.1f px", f->name, ranks, language, m->text, m->size);
     }
     g_test_message("%s of %u ranks, %s: %u of %u smaller", f->name, ranks, language, small, d->items->len);
