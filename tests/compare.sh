@@ -91,6 +91,16 @@ echo '{"schema": "parprof.sweep/1"}' >old/sweep.json
 run compare old new
 [ "$status" = 1 ] && says 'n = 6 runs' && grep -q 'passed over 1 ' "$dir/err"
 result $? "folders: six runs a side are the samples, other files are passed over"
+report new/10.json 1.106
+run compare old new --json ten.json
+grep -q '"new/6.json", "new/10.json"' ten.json
+result $? "a folder's runs are in the order of their numbers"
+# A machine that slows down over the runs of NEW, by more than it differs from BASE.
+mkdir wander
+for i in 1 2 3 4 5 6; do report wander/$i.json 1.$(printf %02d $((i * i / 4 + 4))); done
+run compare old wander
+[ "$status" = 0 ] && says '^AMBIGUOUS$' && says 'where the machine wanders: measure more, or let .parprof gate. run both'
+result $? "runs that wander are ambiguous, and the gate is named"
 run compare old/1.json old/2.json -- new/1.json new/2.json --json two.json
 [ "$status" = 1 ] && says 'n = 24' && grep -q '"base": \["old/1.json", "old/2.json"\]' two.json
 result $? "several files a side"
