@@ -145,6 +145,17 @@ wait $pid
 [ $? = 130 ] && ! alive a && errs 'interrupted after 0 pairs: no verdict'
 result $? "an interrupt ends both"
 
+rm -f a b c
+"$PARPROF" gate --base 'sh -c "echo \$\$ >a; exec sleep 300" & setsid sh -c "echo \$\$ >b; exec sleep 300" & echo $$ >c; sleep 300; true' \
+    --new './fake 100' --samples "$re" >"$dir/out" 2>"$dir/err" &
+pid=$!
+while [ ! -s a ] || [ ! -s b ] || [ ! -s c ]; do sleep 0.05; done
+{ kill -KILL $pid && wait $pid; } 2>/dev/null
+tries=0
+while { alive a || alive b || alive c; } && [ $((tries += 1)) -lt 200 ]; do sleep 0.05; done
+! alive a && ! alive b && ! alive c
+result $? "a gate that is killed takes its command with it"
+
 # Until it is clear
 cat >wild <<'END'
 #!/bin/sh
