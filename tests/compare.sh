@@ -76,6 +76,24 @@ for file in missing.json empty.json cut.json foreign.json nothing; do
     result $? "bad input as BASE: $file ends with 2"
 done
 
+sed 's/\[\[[0-9]*/[[NaN/' base.json >nan.json
+run compare nan.json base.json
+[ "$status" = 2 ] && grep -q 'nan.json:1: .*found NaN, should be a whole number' "$dir/err"
+result $? "bad input: a NaN is called so"
+run compare base.json --
+[ "$status" = 2 ] && grep -q "takes BASE... \[--\] NEW..., and 'base.json' is all that is named" "$dir/err"
+result $? "one side alone is refused"
+long=$(printf 'ü%.0s' $(seq 3000))
+run compare base.json "$long"
+[ "$status" = 2 ] && [ "$(wc -c <"$dir/err")" -lt 1100 ] && grep -q "^parprof: cannot .*ü…ü.*: File name too long$" "$dir/err"
+result $? "a name of 6,000 bytes is not said whole, and nothing of it is half"
+run plan --report r.json
+[ "$status" = 2 ] && grep -q "is an option of 'run' and 'sweep', not of 'plan'" "$dir/err"
+result $? "the commands of an option are listed"
+run plan --model mini --format json -o /proc/none.json
+[ "$status" = 2 ] && grep -q "cannot write '/proc/none.json': No such file or directory$" "$dir/err"
+result $? "what cannot be written has the name that was given"
+
 # 24 steps in two humps of unlike weight: neither a difference nor none.
 awk '{ gsub(/\[[0-9]+, [0-9]+\]/, "X"); n = 0; while (sub(/X/, "[" (n % 2 ? 108000000 : 100000000) "]")) n++; print }' base.json >humps.json
 run compare humps.json same.json
@@ -89,7 +107,7 @@ for i in 1 2 3 4 5 6; do
 done
 echo '{"schema": "parprof.sweep/1"}' >old/sweep.json
 run compare old new
-[ "$status" = 1 ] && says 'n = 6 runs' && grep -q 'passed over 1 ' "$dir/err"
+[ "$status" = 1 ] && says 'n = 6 runs' && grep -q 'passed over 1 line or file that is no report$' "$dir/err"
 result $? "folders: six runs a side are the samples, other files are passed over"
 report new/10.json 1.106
 run compare old new --json ten.json
@@ -151,7 +169,7 @@ result $? "pruning keeps the last of each kind of work that others can be compar
 result $? "pruning keeps the rights of the file"
 printf '{"schema": "parprof.history/1", "fing' >>h.jsonl
 run history h.jsonl --add base.json
-[ "$status" = 0 ] && run history h.jsonl && [ "$(grep -c 'h.jsonl:' "$dir/out")" = 6 ] && grep -q 'passed over 1' "$dir/err"
+[ "$status" = 0 ] && run history h.jsonl && [ "$(grep -c 'h.jsonl:' "$dir/out")" = 6 ] && grep -q 'passed over 1 line that is cut' "$dir/err"
 result $? "a line that was cut harms no other"
 
 cp h.jsonl small.jsonl
