@@ -167,7 +167,10 @@ static bool expect(struct json *j, enum json_type wanted, const char *what)
         [JSON_NULL] = "null",   [JSON_BOOL] = "true or false", [JSON_NUMBER] = "a number",
         [JSON_TEXT] = "a text", [JSON_ARRAY] = "a list",       [JSON_OBJECT] = "an object"};
     enum json_type found = json_peek(j);
-    if (found != JSON_NOTHING && found != wanted)
+    if (found == JSON_NULL && wanted != JSON_NULL) /* NaN, Infinity: what it is, not what it is taken for */
+        json_fail(j, "found %.*s, should be %s", (int)MIN(word_end(j->at, j->end) - j->at, 40), j->at,
+                  what ? what : names[wanted]);
+    else if (found != JSON_NOTHING && found != wanted)
         json_fail(j, "found %s, should be %s", names[found], what ? what : names[wanted]);
     return found == wanted;
 }

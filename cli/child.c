@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/child-guard.h"
 #include "profile/clock.h"
 #include "profile/table.h"
 
@@ -32,7 +33,8 @@ void child_catch_interrupt(void)
     const struct sigaction action = {.sa_handler = on_interrupt};
     struct sigaction before;
     for (unsigned i = 0; i < G_N_ELEMENTS(caught); i++)
-        if (caught[i] != SIGHUP || (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)) /* nohup */
+        if (caught[i] != SIGHUP ||
+            (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)) /* nohup */
             sigaction(caught[i], &action, NULL);
 }
 
@@ -52,6 +54,7 @@ struct watch {
     const struct child *child;
     pid_t pid;
     struct stream out, err;
+    struct child_guard guard;
     GArray *spared; /* pid_t: children that were there before */
 };
 
@@ -146,21 +149,6 @@ static void end_politely(struct watch *w)
         read_both(w);
 }
 
-/* This process's children, by the kernel's list; those of threads that it does not have are none. */
-static GArray *list_children(void)
-{
-    g_autofree char *path = g_strdup_printf("/proc/self/task/%d/children", (int)getpid()), *text = NULL;
-    GArray *pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
-    if (!g_file_get_contents(path, &text, NULL, NULL))
-        return pids;
-    for (char *at = text, *end;; at = end) {
-        const pid_t pid = (pid_t)g_ascii_strtoll(at, &end, 10);
-        if (end == at)
-            return pids;
-        g_array_append_val(pids, pid);
-    }
-}
-
 static bool has(const GArray *pids, pid_t pid)
 {
     for (guint i = 0; i < pids->len; i++)
@@ -175,7 +163,7 @@ static void end_strays(const GArray *spared)
     const int64_t until_ns = clock_ns() + STRAYS_NS;
     const struct timespec moment = {.tv_nsec = 1000000};
     for (bool any = true; any && clock_ns() < until_ns;) {
-        g_autoptr(GArray) pids = list_children();
+        g_autoptr(GArray) pids = children_of(getpid());
         any = false;
         for (guint i = 0; i < pids->len; i++) {
             const pid_t pid = g_array_index(pids, pid_t, i);
@@ -197,6 +185,7 @@ static void finish(struct watch *w, int *status)
     while ((w->out.fd >= 0 || w->err.fd >= 0) && clock_ns() < until_ns)
         read_both(w);
     kill(-w->pid, SIGKILL);
+    child_guard_end(&w->guard);
     while (waitpid(w->pid, status, 0) < 0 && errno == EINTR)
         continue;
     end_strays(w->spared);
@@ -208,16 +197,25 @@ static void finish(struct watch *w, int *status)
 
 /* --- its beginning */
 
-static void become(const struct child *c, int out, int err, pid_t parent)
+/* Not before it is guarded.  PR_SET_PDEATHSIG would end it before the guard could see what it started. */
+static bool wait_for_guard(const int *go)
+{
+    char byte;
+    close(go[1]);
+    const ssize_t n = read(go[0], &byte, 1);
+    close(go[0]);
+    return n == 1;
+}
+
+static void become(const struct child *c, int out, int err, const int *go)
 {
     sigset_t none;
     sigemptyset(&none);
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(127);
     for (unsigned i = 0; i < G_N_ELEMENTS(caught); i++)
         signal(caught[i], SIG_DFL);
+    if (!wait_for_guard(go))
+        _exit(127);
     signal(SIGXFSZ, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -238,33 +236,46 @@ static bool fail(GError **error, const struct child *c, const char *what)
     return false;
 }
 
+enum { OUT, ERR, GO, PIPES };
+
+static bool open_pipes(int (*pipes)[2])
+{
+    for (unsigned i = 0; i < PIPES; i++)
+        if (pipe2(pipes[i], O_CLOEXEC)) {
+            while (i-- > 0) {
+                close(pipes[i][0]);
+                close(pipes[i][1]);
+            }
+            return false;
+        }
+    return true;
+}
+
 static bool start(struct watch *w, GError **error)
 {
-    int out[2], err[2];
-    const pid_t parent = getpid();
-    if (pipe2(out, O_CLOEXEC))
+    int pipes[PIPES][2];
+    if (!open_pipes(pipes))
         return fail(error, w->child, "no pipe");
-    if (pipe2(err, O_CLOEXEC)) {
-        close(out[0]);
-        close(out[1]);
-        return fail(error, w->child, "no pipe");
-    }
     fflush(NULL);
     w->pid = fork();
     if (w->pid == 0)
-        become(w->child, out[1], err[1], parent);
-    close(out[1]);
-    close(err[1]);
+        become(w->child, pipes[OUT][1], pipes[ERR][1], pipes[GO]);
+    close(pipes[OUT][1]);
+    close(pipes[ERR][1]);
+    close(pipes[GO][0]);
+    w->out.fd = pipes[OUT][0];
+    w->err.fd = pipes[ERR][0];
     if (w->pid < 0) {
-        close(out[0]);
-        close(err[0]);
+        close(pipes[GO][1]);
         return fail(error, w->child, "no process");
     }
     setpgid(w->pid, w->pid);
-    w->out.fd = out[0];
-    w->err.fd = err[0];
     for (unsigned i = 0; i < 2; i++)
-        fcntl(i ? err[0] : out[0], F_SETFL, O_NONBLOCK);
+        fcntl(pipes[i][0], F_SETFL, O_NONBLOCK);
+    w->guard = child_guard_start(w->pid);
+    while (write(pipes[GO][1], "", 1) < 0 && errno == EINTR)
+        continue;
+    close(pipes[GO][1]);
     return true;
 }
 
@@ -274,7 +285,7 @@ bool child_run(const struct child *c, struct child_result *result, GError **erro
     *result = (struct child_result){.out = g_string_new(NULL), .err = g_string_new(NULL)};
     w.out = (struct stream){-1, result->out, c->line ? g_string_new(NULL) : NULL};
     w.err = (struct stream){-1, result->err, NULL};
-    w.spared = list_children();
+    w.spared = children_of(getpid());
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     const bool ok = start(&w, error);
     if (ok) {

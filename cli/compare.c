@@ -22,7 +22,8 @@ static bool choose(struct choices *c, const struct options *o, GError **error)
 static void print_passed_over(const struct sides *sides)
 {
     if (sides->passed_over)
-        fprintf(stderr, "parprof: passed over %u lines or files that are no report\n", sides->passed_over);
+        fprintf(stderr, "parprof: passed over %u line%s no report\n", sides->passed_over,
+                sides->passed_over == 1 ? " or file that is" : "s or files that are");
 }
 
 /* --- history */

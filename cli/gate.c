@@ -18,6 +18,7 @@
 enum { BASE, NEW, SIDES };
 enum { MAX_PAIRS = 64, TAIL_LINES = 5 };
 #define BUDGET "300s"
+#define LOG_NS 10000000000
 
 static const char *const side_names[SIDES] = {"BASE", "NEW"};
 
@@ -26,7 +27,8 @@ struct gate {
     const char *command[SIDES], *history, *budget;
     struct sampler *sampler;
     uint32_t warmup, max_pairs;
-    bool shown; /* progress, on a terminal */
+    bool quiet, terminal;
+    int64_t said_ns; /* of the last line of progress that is no terminal's */
     int64_t began_ns, until_ns, shortest_pair_ns;
     struct measurement *m[SIDES]; /* its samples are the runs' medians; NULL: it has not run */
     uint32_t pairs;
@@ -83,7 +85,8 @@ static bool choose(struct gate *g, const struct options *o, GError **error)
     g->history = option_text(o, OPTION_HISTORY, NULL);
     g->warmup = (uint32_t)option_number(o, OPTION_WARMUP, 0);
     g->max_pairs = (uint32_t)option_number(o, OPTION_MAX_PAIRS, MAX_PAIRS);
-    g->shown = isatty(STDERR_FILENO) && !o->given[OPTION_QUIET];
+    g->quiet = o->given[OPTION_QUIET];
+    g->terminal = isatty(STDERR_FILENO);
     if (!needs(o, OPTION_BASE, "'CMD'", &g->command[BASE], error) ||
         !needs(o, OPTION_NEW, "'CMD'", &g->command[NEW], error) ||
         !needs(o, OPTION_SAMPLES, "regex:RE, jsonl:KEY or trace:FILE", &samples, error))
@@ -95,24 +98,35 @@ static bool choose(struct gate *g, const struct options *o, GError **error)
 
 /* --- a run */
 
-static void show_progress(const struct gate *g, unsigned side, const struct gate_look *look)
+/* A terminal has one line of it, a log a new one now and then. */
+static bool is_due(struct gate *g)
+{
+    const int64_t now_ns = clock_ns();
+    if (g->quiet || (!g->terminal && now_ns - MAX(g->said_ns, g->began_ns) < LOG_NS))
+        return false;
+    g->said_ns = now_ns;
+    return true;
+}
+
+static void show_progress(struct gate *g, unsigned side, const struct gate_look *look)
 {
     char change[G_ASCII_DTOSTR_BUF_SIZE] = "";
-    if (!g->shown)
+    if (!is_due(g))
         return;
     if (g->pairs) {
         const double base = stats_median(g->m[BASE]->x[METRIC_STEP], g->pairs),
                      new = stats_median(g->m[NEW]->x[METRIC_STEP], g->pairs);
         g_ascii_formatd(change, sizeof change, "%+.1f", 100 * (new / base - 1));
     }
-    fprintf(stderr, "\r\033[Kpair %u of %u: %s runs%s%s%s; %d s of %s", g->pairs + 1, look->pairs,
-            side_names[side], *change ? "; so far " : "", change, *change ? " %" : "",
-            (int)((clock_ns() - g->began_ns) / 1000000000), g->budget);
+    fprintf(stderr, "%spair %u of %u: %s runs%s%s%s; %d s of %s%s",
+            g->terminal ? "\r\033[K" : "parprof: ", g->pairs + 1, look->pairs, side_names[side],
+            *change ? "; so far " : "", change, *change ? " %" : "",
+            (int)((clock_ns() - g->began_ns) / 1000000000), g->budget, g->terminal ? "" : "\n");
 }
 
 static void clear_progress(const struct gate *g)
 {
-    if (g->shown)
+    if (g->terminal && !g->quiet)
         fputs("\r\033[K", stderr);
 }
 

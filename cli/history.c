@@ -52,7 +52,8 @@ static bool add_runs(const char *history, const char *path, GError **error)
 
 static bool asks_for_figure(const struct options *o)
 {
-    return o->given[OPTION_FIGURE] ? strcmp(option_text(o, OPTION_FIGURE, ""), "none") : o->given[OPTION_OUTPUT];
+    return o->given[OPTION_FIGURE] ? strcmp(option_text(o, OPTION_FIGURE, ""), "none")
+                                   : o->given[OPTION_OUTPUT];
 }
 
 static bool check_figure(struct drawing *drawing, const struct options *o, GError **error)
@@ -66,7 +67,8 @@ static bool check_figure(struct drawing *drawing, const struct options *o, GErro
     return false;
 }
 
-static bool draw_runs(struct drawing *drawing, const GPtrArray *runs, guint last, const char *path, GError **error)
+static bool draw_runs(struct drawing *drawing, const GPtrArray *runs, guint last, const char *path,
+                      GError **error)
 {
     const guint first = runs->len > last ? runs->len - last : 0;
     g_autofree char *name = g_filename_display_basename(path);
@@ -94,7 +96,8 @@ static bool history_command(const struct options *o, int *status, GError **error
     if (o->given[OPTION_KEEP]) {
         if (!history_prune(path, (uint32_t)option_number(o, OPTION_KEEP, 0), &left, &gone, error))
             return false;
-        printf("%s: %u runs kept, %u lines gone\n", path, left, gone);
+        printf("%s: %u run%s kept, %u line%s gone\n", path, left, left == 1 ? "" : "s", gone,
+               gone == 1 ? "" : "s");
     }
     if ((add || o->given[OPTION_KEEP]) && !asks_for_figure(o))
         return true;
@@ -107,10 +110,14 @@ static bool history_command(const struct options *o, int *status, GError **error
     else if (!draw_runs(&drawing, runs, last, path, error))
         return false;
     if (passed_over)
-        fprintf(stderr, "parprof: passed over %u lines that are cut or unreadable; --keep takes them away\n",
-                passed_over);
+        fprintf(stderr, "parprof: passed over %u line%s cut or unreadable; --keep takes %s away\n",
+                passed_over, passed_over == 1 ? " that is" : "s that are", passed_over == 1 ? "it" : "them");
     return true;
 }
 
-const struct command command_history = {
-    "history", "list the runs of a history, draw their trend, add to it, prune it", history_command, "FILE", 1, 1};
+const struct command command_history = {"history",
+                                        "list the runs of a history, draw their trend, add to it, prune it",
+                                        history_command,
+                                        "FILE",
+                                        1,
+                                        1};

@@ -51,6 +51,25 @@ static void hold_closed_streams(void)
             return;
 }
 
+/* What came from outside may neither steer the terminal nor fill it: of a long text beginning and end. */
+static void print_error(char *message)
+{
+    enum { PART = 500 };
+    const size_t n = strlen(message);
+    g_strdelimit(message, CONTROLS, '?');
+    if (n <= (size_t)2 * PART) {
+        fprintf(stderr, "parprof: %s\n", message);
+        return;
+    }
+    const char *from = message + n - PART;
+    size_t to = PART;
+    while ((message[to] & 0xc0) == 0x80) /* no half of a character */
+        to--;
+    while ((*from & 0xc0) == 0x80)
+        from++;
+    fprintf(stderr, "parprof: %.*s\u2026%s\n", (int)to, message, from);
+}
+
 int cli_main(int argc, char **argv)
 {
     hold_closed_streams();
@@ -70,8 +89,7 @@ int cli_main(int argc, char **argv)
     }
     if (ok)
         return status;
-    g_strdelimit(error->message, CONTROLS, '?'); /* what came from outside may not steer the terminal */
-    fprintf(stderr, "parprof: %s\n", error->message);
+    print_error(error->message);
     status = status_of(error);
     if (g_error_matches(error, ENGINE_ERROR, ENGINE_ERROR_STUCK)) {
         fflush(NULL);

@@ -104,6 +104,17 @@ bool options_set(struct options *o, enum option_id id, const char *text, GError 
     return true;
 }
 
+/* "run plan sweep" as "'run', 'plan' and 'sweep'".  g_free */
+static char *enumerated(const char *words)
+{
+    g_auto(GStrv) each = g_strsplit(words, " ", -1);
+    const guint n = g_strv_length(each);
+    GString *out = g_string_new(NULL);
+    for (guint i = 0; i < n; i++)
+        g_string_append_printf(out, "%s'%s'", i == 0 ? "" : i + 1 == n ? " and " : ", ", each[i]);
+    return g_string_free(out, FALSE);
+}
+
 /* GOption calls this for every option of the table, as "--name" or "-n". */
 static gboolean set(const char *option, const char *text, gpointer data, GError **error)
 {
@@ -111,8 +122,8 @@ static gboolean set(const char *option, const char *text, gpointer data, GError 
     const struct option_spec *spec = find(option);
     unsigned id = spec - option_specs;
     if (!option_listed(spec->commands, o->command)) {
-        usage(error, "--%s is an option of '%s', not of '%s': leave it out", spec->name, spec->commands,
-              o->command);
+        g_autofree char *of = enumerated(spec->commands);
+        usage(error, "--%s is an option of %s, not of '%s': leave it out", spec->name, of, o->command);
         return FALSE;
     }
     if (strcmp(o->command, "sweep") || spec->type == FLAG)
@@ -178,7 +189,11 @@ static bool operands_ok(const struct options *o, GError **error)
     const struct command *command = command_find(o->command);
     unsigned n = g_strv_length(o->operands);
     if (n < command->least) {
-        usage(error, "'%s' takes %s: name %s", o->command, command->operands, n ? "more" : "one");
+        if (n)
+            usage(error, "'%s' takes %s, and '%s' is all that is named", o->command, command->operands,
+                  o->operands[n - 1]);
+        else
+            usage(error, "'%s' takes %s: name one", o->command, command->operands);
         return false;
     }
     if (n > command->most) {

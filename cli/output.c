@@ -8,8 +8,12 @@
 
 static bool fail(GError **error, const char *path, int code)
 {
-    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s",
-                strcmp(path, "-") ? path : "standard output", g_strerror(code));
+    if (strcmp(path, "-"))
+        g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s", path,
+                    g_strerror(code));
+    else
+        g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write to standard output: %s",
+                    g_strerror(code));
     return false;
 }
 
@@ -102,8 +106,11 @@ bool output_write(const char *path, const void *data, size_t bytes, GError **err
     g_autofree char *target = behind_link(path);
     g_autoptr(GError) why = NULL;
     const bool there = !stat(target, &st);
-    if (g_file_set_contents_full(target, data, bytes, G_FILE_SET_CONTENTS_CONSISTENT, there ? 0600 : 0666, &why))
+    if (g_file_set_contents_full(target, data, bytes, G_FILE_SET_CONTENTS_CONSISTENT, there ? 0600 : 0666,
+                                 &why))
         return !there || keep_rights(target, &st, error);
-    g_set_error(error, why->domain, why->code, "cannot write '%s': %s", path, why->message);
+    const char *reason = g_strrstr(why->message, ": "); /* before it stands a name that is GLib's own */
+    g_set_error(error, why->domain, why->code, "cannot write '%s': %s", path,
+                reason ? reason + 2 : why->message);
     return false;
 }

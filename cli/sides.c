@@ -76,9 +76,10 @@ static bool add_file(GPtrArray *runs, const char *path, bool *is_history, uint32
     return m != NULL;
 }
 
+/* As --processes numbers them, 10 behind 9: the order in which they ran counts (profile/wander.h). */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* Names of the folder's files that may be reports or histories, in order. */

@@ -131,7 +131,7 @@ static void print_advice(const struct comparison *c, GString *out)
     }
     if (!c->by_run)
         g_string_append(out,
-                        "steps of one process resemble each other: --processes 6 a side or more is surer\n");
+                        "steps of one process resemble each other: --processes 10 a side is surer\n");
 }
 
 void comparison_print(const struct comparison *c, const struct compared_sides *s, GString *out)

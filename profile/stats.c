@@ -127,3 +127,10 @@ double stats_normal_z(double p)
     }
     return low;
 }
+
+double stats_student(double z, double freedom)
+{
+    const double z2 = z * z, first = (z2 + 1) * z / 4, second = ((5 * z2 + 16) * z2 + 3) * z / 96,
+                 third = (((3 * z2 + 19) * z2 + 17) * z2 - 15) * z / 384;
+    return z + (first + (second + third / freedom) / freedom) / freedom;
+}

@@ -67,5 +67,8 @@ double stats_paired_shift(const double *d, uint32_t n, double part, double *ci);
 
 double stats_normal_tails(double z); /* P(|Z| >= z) */
 double stats_normal_z(double p);     /* the z with stats_normal_tails(z) = p, to nine digits */
+/* The quantile of Student's t of so many degrees of freedom that z is of a normal distribution, to 0.1 % from 10 degrees on and
+ * z of 3 (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5, three terms). */
+double stats_student(double z, double freedom);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile/stats.h"
+#include "profile/wander.h"
 
 #define TREND_PLACES 400 /* a longer run is cut into so many blocks, of which the medians are looked at */
 #define Z_LEFT       2.3263478740408408 /* 99 % */
@@ -27,6 +28,11 @@ struct numbers {
     uint32_t steps;     /* of that run; 0: runs are the numbers */
     struct trend trend; /* sums over the runs */
 };
+
+static bool of_runs(const struct numbers *s)
+{
+    return !s->steps;
+}
 
 static double *blocks(const double *x, uint32_t n, uint32_t *m)
 {
@@ -173,13 +179,14 @@ static double shrink_of(double rho)
     return sqrt((1 - rho) / (1 + rho));
 }
 
-/* Everything but the verdict, which waits for Holm. */
+/* Everything but the verdict, which waits for Holm.  The test of steps that resemble each other is held back
+ * by their autocorrelation, the verdict of runs by their reach. */
 static void measure(struct compared *c, const struct numbers *s, double rho, double step)
 {
     const double shrink = shrink_of(rho);
     const struct rank_test test = stats_mann_whitney(s[0].x, s[0].n, s[1].x, s[1].n);
     c->rho = rho;
-    c->p = rho > 0 ? MAX(test.p, stats_normal_tails(test.z * shrink)) : test.p;
+    c->p = rho > 0 && !of_runs(s) ? MAX(test.p, stats_normal_tails(test.z * shrink)) : test.p;
     stats_bootstrap(s[0].x, s[0].n, s[1].x, s[1].n, VERDICT_LEVEL, c->ci);
     for (unsigned k = 0; k < 2; k++)
         c->ci[k] = c->difference + (c->ci[k] - c->difference) / shrink;
@@ -188,13 +195,14 @@ static void measure(struct compared *c, const struct numbers *s, double rho, dou
         c->why = unusable(&s[1], &s[0], step, c->threshold);
 }
 
-/* Of all that must be overcome the deviations shrink with the root of the numbers, what a side moves by itself does not. */
+/* Of all that must be overcome the deviations shrink with the root of the numbers, what a side moves by
+ * itself does not. */
 static void set_detects(struct compared *c, const struct numbers *s, unsigned family)
 {
     const double shrink = shrink_of(c->rho), sd = deviation(s, shrink),
                  left = (Z_FOUND + Z_LEFT) * deviation_left(s, shrink),
                  least = MAX(c->threshold, MAX(s[0].moved, s[1].moved)), twice = 2 * c->threshold,
-                 tested = (stats_normal_z(VERDICT_ALPHA / family) + Z_FOUND) * sd,
+                 tested = MAX(stats_normal_z(VERDICT_ALPHA / family) * sd, c->reach) + Z_FOUND * sd,
                  rise = MAX(MAX(least + Z_FOUND * sd, left), tested);
     c->detects = c->median[0] > 0 ? rise / c->median[0] : 0;
     if (rise <= twice || least >= twice)
@@ -207,18 +215,22 @@ static void judge(struct compared *c, unsigned metric, const struct numbers *s)
 {
     const double rise = c->difference * metrics[metric].worse, moved = MAX(s[0].moved, s[1].moved),
                  left = fabs(c->difference - (s[0].drift + s[1].drift) / 2);
-    const bool apart =
-        c->adjusted < VERDICT_ALPHA && fabs(rise) > c->threshold && (c->ci[0] > 0 || c->ci[1] < 0);
+    const bool far = c->adjusted < VERDICT_ALPHA && fabs(rise) > c->threshold,
+               apart = far && (c->ci[0] > 0 || c->ci[1] < 0);
     if (c->why) {
         c->verdict = VERDICT_INCOMPARABLE;
         return;
     }
     c->verdict = VERDICT_AMBIGUOUS;
-    if (c->rho > VERDICT_CORRELATION)
+    if (!of_runs(s) && c->rho > VERDICT_CORRELATION)
         c->why = in_percent("neighbouring %s are too much alike (%s %% of a step's deviation is left in the "
                             "next): measure in "
                             "several processes",
                             "steps", c->rho);
+    else if (far && fabs(rise) <= c->reach)
+        c->why = in_percent("%s of equal programs may be apart by %s %% where the machine wanders: measure "
+                            "more, or let 'parprof gate' run both sides by turns",
+                            "so few runs", c->reach / c->median[0]);
     else if (apart && fabs(rise) > moved &&
              left > MAX(c->threshold, Z_LEFT * deviation_left(s, shrink_of(c->rho))))
         c->verdict = rise > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
@@ -229,7 +241,8 @@ static void judge(struct compared *c, unsigned metric, const struct numbers *s)
     else if (c->ci[0] >= -c->threshold && c->ci[1] <= c->threshold)
         c->verdict = VERDICT_SAME;
     else
-        c->why = g_strdup("the samples allow both a difference and none: measure more steps");
+        c->why = g_strdup_printf("the samples allow both a difference and none: measure more %s",
+                                 of_runs(s) ? "runs" : "steps");
 }
 
 /* --- the whole */
@@ -353,7 +366,11 @@ static bool take_metric(struct comparison *c, unsigned metric, const struct side
     } else if (metrics[metric].kind == METRIC_EXACT || base->runs[0]->simulated) {
         set_exact(of, metric, base, new);
     } else {
-        measure(of, numbers, correlation(&neighbours), step);
+        struct wander wander = {correlation(&neighbours), 0};
+        if (c->by_run)
+            wander = wander_of(numbers[0].x, numbers[0].n, numbers[1].x, numbers[1].n);
+        of->reach = wander.reach;
+        measure(of, numbers, wander.rho, step);
         return true;
     }
     return false;

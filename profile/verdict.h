@@ -1,8 +1,9 @@
 /* profile/verdict.h -- whether one side's runs are slower than another's: a rule that is tested as a gate
  * (tests/t-verdict.c).
  *
- * Units.  With 6 runs a side or more a run is one number, the median of its steps: runs are independent,
- * steps of one run hardly.  With fewer the steps of all its runs are the numbers of a side.
+ * Units.  With 6 runs a side or more a run is one number, the median of its steps, in the order in which the
+ * side has them, which should be that in which they ran: runs are independent but for a machine that wanders.
+ * With fewer the steps of all its runs, which hardly are, are the numbers of a side.
  *
  * Of each metric that both sides have, with d = median(new) - median(base) in the direction that is worse,
  * and T the threshold, the most of the three in metric.def: INCOMPARABLE  fewer than 6 numbers a side; the
@@ -11,12 +12,13 @@
  * Holm over the metrics), d > T, the bootstrap's 95 % interval of the difference excludes 0, d is more than a
  * side moved by itself (the trend within a run, three times the deviation between the medians of its runs),
  * and beyond chance (one-sided, 1 %) even without what these trends would have come to between the middles of
- * two runs, one after the other. FASTER        likewise, the other way. SAME          the interval lies
+ * two runs, one after the other; of runs, d is also more than a machine that wanders makes of equal ones
+ * (profile/wander.h). FASTER        likewise, the other way. SAME          the interval lies
  * within -T and T, and neighbours are not strongly correlated. AMBIGUOUS     else. Neighbouring steps that
  * resemble each other are fewer numbers than they seem: with the autocorrelation rho of neighbours, if it is
  * positive, the test's z shrinks and the interval grows by sqrt((1 - rho) / (1 + rho)) (Bayley and
  * Hammersley, The "Effective" Number of Independent Observations, 1946).  rho above 0.5 leaves no verdict but
- * AMBIGUOUS. p < 0.05 would call 2.5 % of equal, two-humped runs slower; a gate that people trust may 1 % of
+ * AMBIGUOUS. Of runs the interval grows alike, by wander.h's rho. p < 0.05 would call 2.5 % of equal, two-humped runs slower; a gate that people trust may 1 % of
  * them.
  *
  * Numbers without noise (peak memory, all of a simulation) need no statistics: SLOWER if every run of new is
@@ -64,7 +66,8 @@ struct compared {
     double median[2];
     double difference, ci[2];
     double p, adjusted; /* 1 where it is exact */
-    double rho;         /* autocorrelation of neighbours; 0 where runs are the numbers */
+    double rho;         /* autocorrelation of neighbours; of runs that of struct wander */
+    double reach;       /* of runs: of struct wander; of steps 0 */
     double threshold;   /* T */
     double detects;     /* of the base's median: a rise that is found 4 times in 5 at least; 0: unknown */
     uint32_t sharper;   /* numbers a side that would do for a rise of 2 T; 0: these do, or numbers alone do not */

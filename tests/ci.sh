@@ -12,13 +12,13 @@ cat >stub <<STUB
 [ -z "\${NO_GPU:-}" ] || { echo 'parprof: backend cuda: there is <no> "GPU" & no driver' >&2; exit 4; }
 [ -z "\${BROKEN:-}" ] || exit 5
 while [ "\$1" != --report ]; do shift; done
-awk -v factor="\${FACTOR:-1}" -v ranks="\${RANKS:-2}" -v name="\$(basename "\$2")" 'BEGIN {
+awk -v factor="\${FACTOR:-1}" -v noise="\${NOISE:-100}" -v ranks="\${RANKS:-2}" -v name="\$(basename "\$2")" 'BEGIN {
     srand(name + 0)
     printf "{\"schema\": \"parprof.report/1\", \"mode\": \"ddp\", \"backend\": \"cpu\", \"simulated\": false, \"ranks\": %d, \"model\": \"mini\", ", ranks
     printf "\"trace\": \"%s\", \"options\": {}, \"step_ns\": {\"median\": %d}, ", substr(name, 1, 1) ".trace.json", 1e8 * factor
     printf "\"partition_ns\": {\"compute\": %d, \"exposed_comm\": 0, \"exposed_copy\": 0, \"idle\": 0, \"span\": %d}, ", 1e8 * factor, 1e8 * factor
     printf "\"phases_ns\": {\"forward\": 30000000, \"backward\": %d, \"comm\": 0, \"optimizer\": 0}, \"samples\": {\"step_ns\": [", 1e8 * factor - 3e7
-    for (i = 0; i < 10; i++) printf "%s[%d]", i ? ", " : "", 1e8 * factor * (1 + (rand() - 0.5) / 100)
+    for (i = 0; i < 10; i++) printf "%s[%d]", i ? ", " : "", 1e8 * factor * (1 + (rand() - 0.5) / noise)
     print "]}}"
 }' </dev/null >"\$2"
 cp "$dir/work/trace.json" "\$4"
@@ -53,6 +53,9 @@ timing FACTOR=1 RECORD=no
 lines=$(wc -l <gpu-timing-cache/history.jsonl)
 [ "$status" = 0 ] && [ "$lines" = 24 ]
 result $? "what is not to be recorded is not"
+timing NOISE=0.6
+[ "$status" = 0 ] && grep -q '^INCOMPARABLE' "$dir/out" && grep -q 'cannot be compared' "$dir/out" && timing NOISE=0.6 INCONCLUSIVE=fail && [ "$status" = 3 ]
+result $? "what cannot be compared passes with a warning, or does not"
 timing RANKS=4
 [ "$status" = 0 ] && grep -q 'nothing to compare with yet' "$dir/out"
 result $? "other work begins a series of its own"

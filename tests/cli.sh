@@ -159,7 +159,7 @@ result $? "a full device is an error, and stays a device"
 
 echo '{]' | "$PARPROF" render - 2>"$dir/err" >"$dir/out"
 [ $? = 2 ] && grep -q '^parprof: standard input:1: ' "$dir/err" &&
-    ! "$PARPROF" plan -o - 2>"$dir/err" >/dev/full && grep -q "'standard output'" "$dir/err"
+    ! "$PARPROF" plan -o - 2>"$dir/err" >/dev/full && grep -q "cannot write to standard output: " "$dir/err"
 result $? "errors name standard input and output"
 
 "$PARPROF" list >/dev/full 2>"$dir/err"

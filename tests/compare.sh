@@ -76,6 +76,24 @@ for file in missing.json empty.json cut.json foreign.json nothing; do
     result $? "bad input as BASE: $file ends with 2"
 done
 
+sed 's/\[\[[0-9]*/[[NaN/' base.json >nan.json
+run compare nan.json base.json
+[ "$status" = 2 ] && grep -q 'nan.json:1: .*found NaN, should be a whole number' "$dir/err"
+result $? "bad input: a NaN is called so"
+run compare base.json --
+[ "$status" = 2 ] && grep -q "takes BASE... \[--\] NEW..., and 'base.json' is all that is named" "$dir/err"
+result $? "one side alone is refused"
+long=$(printf 'ü%.0s' $(seq 3000))
+run compare base.json "$long"
+[ "$status" = 2 ] && [ "$(wc -c <"$dir/err")" -lt 1100 ] && grep -q "^parprof: cannot .*ü…ü.*: File name too long$" "$dir/err"
+result $? "a name of 6,000 bytes is not said whole, and nothing of it is half"
+run plan --report r.json
+[ "$status" = 2 ] && grep -q "is an option of 'run' and 'sweep', not of 'plan'" "$dir/err"
+result $? "the commands of an option are listed"
+run plan --model mini --format json -o /proc/none.json
+[ "$status" = 2 ] && grep -q "cannot write '/proc/none.json': No such file or directory$" "$dir/err"
+result $? "what cannot be written has the name that was given"
+
 # 24 steps in two humps of unlike weight: neither a difference nor none.
 awk '{ gsub(/\[[0-9]+, [0-9]+\]/, "X"); n = 0; while (sub(/X/, "[" (n % 2 ? 108000000 : 100000000) "]")) n++; print }' base.json >humps.json
 run compare humps.json same.json
@@ -89,8 +107,18 @@ for i in 1 2 3 4 5 6; do
 done
 echo '{"schema": "parprof.sweep/1"}' >old/sweep.json
 run compare old new
-[ "$status" = 1 ] && says 'n = 6 runs' && grep -q 'passed over 1 ' "$dir/err"
+[ "$status" = 1 ] && says 'n = 6 runs' && grep -q 'passed over 1 line or file that is no report$' "$dir/err"
 result $? "folders: six runs a side are the samples, other files are passed over"
+report new/10.json 1.106
+run compare old new --json ten.json
+grep -q '"new/6.json", "new/10.json"' ten.json
+result $? "a folder's runs are in the order of their numbers"
+# A machine that slows down over the runs of NEW, by more than it differs from BASE.
+mkdir wander
+for i in 1 2 3 4 5 6; do report wander/$i.json 1.$(printf %02d $((i * i / 4 + 4))); done
+run compare old wander
+[ "$status" = 0 ] && says '^AMBIGUOUS$' && says 'where the machine wanders: measure more, or let .parprof gate. run both'
+result $? "runs that wander are ambiguous, and the gate is named"
 run compare old/1.json old/2.json -- new/1.json new/2.json --json two.json
 [ "$status" = 1 ] && says 'n = 24' && grep -q '"base": \["old/1.json", "old/2.json"\]' two.json
 result $? "several files a side"
@@ -141,10 +169,10 @@ result $? "pruning keeps the last of each kind of work that others can be compar
 result $? "pruning keeps the rights of the file"
 printf '{"schema": "parprof.history/1", "fing' >>h.jsonl
 run history h.jsonl --add base.json
-[ "$status" = 0 ] && run history h.jsonl && [ "$(grep -c 'h.jsonl:' "$dir/out")" = 6 ] && grep -q 'passed over 1' "$dir/err"
+[ "$status" = 0 ] && run history h.jsonl && [ "$(grep -c 'h.jsonl:' "$dir/out")" = 6 ] && grep -q 'passed over 1 line that is cut' "$dir/err"
 result $? "a line that was cut harms no other"
 
-cp h.jsonl small.jsonl
+run compare small.jsonl base.json --on-missing seed
 for i in 1 2 3 4 5 6 7 8; do
     (ulimit -f 2 && "$PARPROF" compare small.jsonl base.json --record >"$dir/out" 2>"$dir/err")
     status=$?
@@ -170,9 +198,9 @@ if $as true 2>/dev/null && ! $as sh -c 'echo >>read.jsonl' 2>/dev/null && $as te
 else
     skip "a history that is read-only is said, and the verdict printed" "everything here may be written by this user"
 fi
-head -c 1048000 /dev/zero | tr '\0' x >long.md
+head -c 1048500 /dev/zero | tr '\0' x >long.md
 run compare base.json slow.json --markdown long.md
-[ "$status" = 1 ] && [ "$(wc -c <long.md)" -le 1048576 ] && [ "$(wc -c <long.md)" -gt 1048000 ]
+[ "$status" = 1 ] && [ "$(wc -c <long.md)" -le 1048576 ] && [ "$(wc -c <long.md)" -ge 1048500 ]
 result $? "a step summary stays below GitHub's 1 MiB"
 
 # Where the difference is: the same simulation with its links slower.
@@ -195,10 +223,11 @@ result $? "in every output"
 run compare quick/t.json late/t.json
 [ "$status" = 1 ] && says 'more in the exposed all-reduce of bucket 0'
 result $? "traces are compared as reports are"
-cp quick/t.json late/t.json
+mv late/t.json kept.json && cp quick/t.json late/t.json
 run compare quick/r.json late/r.json
 [ "$status" = 1 ] && says 'more in exposed communication' && grep -q "'late/t.json' is not the trace of late/r.json" "$dir/err"
 result $? "a trace that was overwritten is left aside, and what reports know is said"
+mv kept.json late/t.json
 sed 's/"trace": "t.json"/"trace": "..\/quick\/t.json"/' quick/r.json >late/other.json
 run compare late/other.json late/r.json
 [ "$status" = 1 ] && says 'more in exposed communication' && ! grep -q "not the trace of late/other" "$dir/err"

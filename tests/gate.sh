@@ -145,6 +145,20 @@ wait $pid
 [ $? = 130 ] && ! alive a && errs 'interrupted after 0 pairs: no verdict'
 result $? "an interrupt ends both"
 
+gate 'sleep 4; ./fake 100' 'sleep 4; ./fake 100' --budget 30s
+[ -s "$dir/err" ] && ! grep -qv '^parprof: pair [1-6] of 6: .* runs.*; [0-9]* s of 30s$' "$dir/err"
+result $? "a log gets a line of progress now and then"
+rm -f a b c
+"$PARPROF" gate --base 'sh -c "echo \$\$ >a; exec sleep 300" & setsid sh -c "echo \$\$ >b; exec sleep 300" & echo $$ >c; sleep 300; true' \
+    --new './fake 100' --samples "$re" >"$dir/out" 2>"$dir/err" &
+pid=$!
+while [ ! -s a ] || [ ! -s b ] || [ ! -s c ]; do sleep 0.05; done
+{ kill -KILL $pid && wait $pid; } 2>/dev/null
+tries=0
+while { alive a || alive b || alive c; } && [ $((tries += 1)) -lt 200 ]; do sleep 0.05; done
+! alive a && ! alive b && ! alive c
+result $? "a gate that is killed takes its command with it"
+
 # Until it is clear
 cat >wild <<'END'
 #!/bin/sh

@@ -95,7 +95,7 @@ honoured() {
     [ -z "$wrong" ]
     result $? "$1${wrong:+, but$wrong}"
 }
-refused() { grep -q -- "$1 is of --figure .*, not of $kind, which\|$1 is an option of '.*', not of 'history'" "$dir/err"; }
+refused() { grep -q -- "$1 is of --figure .*, not of $kind, which\|$1 is an option of '.*, not of 'history'" "$dir/err"; }
 has() { grep -q -- "$1" x.svg; }
 had() { grep -q -- "$1" "plain-$kind.svg"; }
 

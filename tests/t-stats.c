@@ -191,6 +191,9 @@ static void test_normal(void)
 {
     near(stats_normal_z(0.05), 1.959963984540054, 1e-9); /* NIST's table */
     near(stats_normal_z(0.002), 3.090232306167814, 1e-9);
+    near(stats_student(stats_normal_z(0.02), 10), 2.764, 0.002); /* NIST's table of Student's t, 1.3.6.7.2 */
+    near(stats_student(stats_normal_z(0.02), 22), 2.508, 0.001);
+    near(stats_student(stats_normal_z(0.002), 10), 4.144, 0.01);
 }
 
 static void check_holm(struct row *r)

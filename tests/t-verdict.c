@@ -90,7 +90,7 @@ static void test_found(void)
     static const struct {
         double sd;
         uint32_t runs, steps;
-    } cases[] = {{0.01, 1, 12}, {0.02, 1, 20}, {0.02, 8, 4}};
+    } cases[] = {{0.01, 1, 12}, {0.02, 1, 20}, {0.02, 8, 4}, {0.02, 10, 1}};
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const struct noise_of noise = {NOISE_GAUSSIAN, cases[i].sd};
         struct rates r = try(&noise, cases[i].runs, cases[i].steps, 0.10, repeats_of());
@@ -123,6 +123,36 @@ static void test_dependent(void)
         at_most(&r, r.of[VERDICT_SLOWER], 0.01, what);
         at_most(&r, r.repeats - r.of[VERDICT_AMBIGUOUS] - r.of[VERDICT_INCOMPARABLE], 0.05,
                 "dependent samples given a verdict");
+    }
+}
+
+/* Equal runs on a machine that wanders or drifts on from base's to new's. */
+static void test_wander(void)
+{
+    static const struct noise_of cases[] = {{NOISE_CORRELATED, 0.05, 0.5}, {NOISE_CORRELATED, 0.08, 0.8},
+                                            {NOISE_CORRELATED, 0.12, 0.9}, {NOISE_CORRELATED, 0.16, 0.95},
+                                            {NOISE_DRIFT, 0.01, 0.01},     {NOISE_DRIFT, 0.02, 0.02}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
+        for (uint32_t runs = 6; runs <= 12; runs += 2) {
+            const struct trial trial = {cases[i], runs, 1, 0, 42, true};
+            const struct rates r = trial_compare(&trial, repeats_of());
+            g_autofree char *what = g_strdup_printf("%u runs a side, %s by %.2f, called slower", runs,
+                                                    noise_name(cases[i].kind), cases[i].gap);
+            at_most(&r, r.of[VERDICT_SLOWER], 0.01, what);
+        }
+}
+
+/* What so few runs find all the same, and what they say that they find. */
+static void test_found_of_runs(void)
+{
+    const struct noise_of noise = {NOISE_GAUSSIAN, 0.04};
+    const struct rates r = try(&noise, 6, 1, 0.30, repeats_of());
+    at_most(&r, r.repeats - r.of[VERDICT_SLOWER], 0.20, "30 % more missed by 6 runs with 4 % noise");
+    for (uint32_t runs = 6; runs <= 12; runs += 3) {
+        const struct noise_of small = {NOISE_GAUSSIAN, 0.015};
+        const struct rates same = try(&small, runs, 1, 0, repeats_of());
+        const struct rates found = try(&small, runs, 1, same.detects, repeats_of());
+        at_most(&found, found.repeats - found.of[VERDICT_SLOWER], 0.20, "a rise of what runs detect missed");
     }
 }
 
@@ -271,7 +301,8 @@ static void test_moves(void)
     begin(&f, 2, 2);
     for (unsigned k = 0; k < 2; k++)
         for (unsigned i = 0; i < 2; i++)
-            trial_set(f.runs[k][i], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * (1 + 0.118 * k + 0.08 * i));
+            trial_set(f.runs[k][i], METRIC_STEP, even, G_N_ELEMENTS(even),
+                      STEP_NS * (1 + 0.118 * k + 0.08 * i));
     g_assert_cmpint(judge(&f), !=, VERDICT_SLOWER);
     for (unsigned i = 0; i < 2; i++)
         trial_set(f.runs[i][1], METRIC_STEP, even, G_N_ELEMENTS(even), STEP_NS * (1.005 + 0.118 * i));
@@ -407,6 +438,8 @@ int main(int argc, char **argv)
     g_test_add_func("/verdict/found", test_found);
     g_test_add_func("/verdict/promises", test_promises);
     g_test_add_func("/verdict/dependent", test_dependent);
+    g_test_add_func("/verdict/wander", test_wander);
+    g_test_add_func("/verdict/found-of-runs", test_found_of_runs);
     g_test_add_func("/verdict/incomparable", test_incomparable);
     g_test_add_func("/verdict/thresholds", test_thresholds);
     g_test_add_func("/verdict/parts", test_parts);

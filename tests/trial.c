@@ -36,7 +36,7 @@ static void compare_once(const struct trial *t, uint64_t *state, struct rates *r
     for (unsigned m = 0; m < METRICS; m++)
         relative[m] = -1;
     for (unsigned k = 0; k < 2; k++) {
-        if (now.kind == NOISE_CORRELATED)
+        if (now.kind == NOISE_CORRELATED && !(k && t->goes_on))
             now.level = now.sd * noise_normal(state);
         for (uint32_t r = 0; r < t->runs; r++) {
             struct measurement *m = trial_measurement(k ? "new.json" : "base.json");

@@ -12,6 +12,7 @@ struct trial {
     uint32_t runs, steps; /* a side and a run; of the gate the most pairs */
     double rise;          /* of new, as a part of base */
     uint64_t seed;
+    bool goes_on; /* compare: what is correlated goes on from base's last run to new's first; else new begins anywhere */
 };
 
 struct rates {
@@ -20,7 +21,7 @@ struct rates {
     double pairs;   /* mean; of the gate */
 };
 
-/* compare: base's runs, then new's.  What drifts or is correlated goes on from one to the other where the noise says so. */
+/* compare: base's runs, then new's.  A drift goes on from one to the other. */
 struct rates trial_compare(const struct trial *, unsigned repeats);
 /* The gate's sequence, all runs one after another in its order; a drift's gap is that of base and new over trial.runs pairs. */
 struct rates trial_gate(const struct trial *, unsigned repeats);

@@ -71,7 +71,7 @@ while [ $i -lt 8 ]; do
     i=$((i + 1))
 done
 STEP
-ends 1 gate --base 'sh step.sh 0.02' --new 'sh step.sh 0.03' --samples 'regex:step [0-9]+: ([0-9]+) us' --budget 60s
+ends 1 gate --base 'sh step.sh 0.02' --new 'sh step.sh 0.03' --samples 'regex:step [0-9]+: ([0-9]+) us' --unit us --budget 60s
 
 echo
 echo "== The history, and its trend."
