@@ -22,6 +22,8 @@ grep -oE '\]\([^)]*\)' all/README.md | sed 's/](\(.*\))/\1/' | sort -u >"$dir/sh
 (cd all && ls -- *.svg) >"$dir/drawn"
 cmp "$dir/shown" "$dir/drawn" >"$dir/out"
 result $? "what the page shows is what was drawn"
+! grep -l '…' all/*.svg >"$dir/out"
+result $? "nothing in it is cut short"
 cp "${table%/*}/example.jsonl" .
 grep -v '^memory' "$table" >less.txt
 gallery less.txt less

@@ -1,5 +1,6 @@
 #include "viz/pen.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "viz/figure.h"
@@ -16,8 +17,8 @@
 #define ROOMY_WIDTH  1000.0
 #define ROOMY_HEIGHT 600.0
 
-struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct figure_options *o, struct notes *notes,
-                    struct belongs *belongs)
+struct pen pen_make(const struct draw_ops *ops, struct draw *draw, const struct figure_options *o,
+                    struct notes *notes, struct belongs *belongs)
 {
     const double scale = o->font_scale > 0 ? o->font_scale : 1;
     const double px = ops->cells ? 1 : MAX(MIN_PX, MIN(o->width / 1280, o->height / 720) * scale);
@@ -183,6 +184,17 @@ char *pen_ellipsize(const struct pen *p, const struct font *font, const char *te
     return best ? best : g_strdup("");
 }
 
+/* Whether the word still goes on the line.  The widths of words and spaces add up to the line's but for their
+ * fonts. */
+static bool goes_on(const struct pen *p, const struct font *font, const char *line, const char *word,
+                    double sum, double width)
+{
+    if (fabs(sum - width) > 0.05 * width)
+        return sum < width;
+    g_autofree char *both = g_strconcat(line, " ", word, NULL);
+    return pen_width(p, font, both) <= width;
+}
+
 char **pen_wrap(const struct pen *p, const struct font *font, const char *text, double width,
                 unsigned max_lines)
 {
@@ -196,7 +208,7 @@ char **pen_wrap(const struct pen *p, const struct font *font, const char *text, 
     for (char **w = words; *w; w++) {
         double wide = pen_width(p, font, *w);
         bool last = lines->len + 1 == max_lines; /* takes all that is left, and is shortened below */
-        if (line->len && used + space + wide > width && !last) {
+        if (line->len && !last && !goes_on(p, font, line->str, *w, used + space + wide, width)) {
             g_ptr_array_add(lines, pen_ellipsize(p, font, line->str, width));
             g_string_truncate(line, 0);
         }
@@ -298,16 +310,16 @@ static char *place_of(const struct pen *p, uint32_t rank)
     return rank == OP_NONE ? g_strdup("") : pen_rank(p, rank);
 }
 
-void pen_span(const struct pen *p, double x, double y, double w, double h, const char *tag, const char *english,
-              uint32_t rank, const char *about)
+void pen_span(const struct pen *p, double x, double y, double w, double h, const char *tag,
+              const char *english, uint32_t rank, const char *about)
 {
     g_autofree char *said = g_strconcat(tag, about && *about ? " · " : "", about, NULL);
 
     pen_span_said(p, x, y, w, h, tag, english, rank, said);
 }
 
-void pen_span_said(const struct pen *p, double x, double y, double w, double h, const char *tag, const char *english,
-                   uint32_t rank, const char *said)
+void pen_span_said(const struct pen *p, double x, double y, double w, double h, const char *tag,
+                   const char *english, uint32_t rank, const char *said)
 {
     if (p->notes) {
         const struct pen other = pen_english(p);
