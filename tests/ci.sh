@@ -76,10 +76,11 @@ done
 exec "$dir/work/stub" "\$@"
 STUB
 chmod +x walker
-PARPROF=./walker sh "$srcdir/examples/ci/walk.sh" walk >"$dir/out" 2>"$dir/err" && [ "$(grep -c '^(ends with ' "$dir/out")" = 9 ] && [ -s walk/trend.svg ] && [ -s walk/compare.svg ]
+PARPROF=./walker sh "$srcdir/examples/ci/walk.sh" walk >"$dir/out" 2>"$dir/err" && [ "$(grep -c '^(ends with ' "$dir/out")" = 9 ] && [ -s walk/trend.svg ] && [ -s walk/compare.svg ] &&
+    grep -q '^SLOWER' "$dir/out"
 result $? "the walk ends as it says"
-sed 's/FACTOR=1\.\\*$option/FACTOR=1.00/' walker >lame && chmod +x lame
-! PARPROF=./lame sh "$srcdir/examples/ci/walk.sh" walk >"$dir/out" 2>"$dir/err" && grep -q 'walk: it should end with 1' "$dir/err"
+sed 's/ RANKS=\$option/ RANKS=2/' walker >lame && chmod +x lame
+! PARPROF=./lame sh "$srcdir/examples/ci/walk.sh" walk >"$dir/out" 2>"$dir/err" && grep -q 'walk: it should end with 3' "$dir/err"
 result $? "and fails where a command ends otherwise"
 
 PARPROF=$real BACKEND=cpu RUNS=2 JOB='--mode ddp --model mini --layers 1 --d-model 16 --heads 2 --ff 32 --vocab 50 --seq-len 8 --ranks 2 --steps 6 --link none' \
