@@ -289,10 +289,11 @@ static void explain(const struct gate *g, const struct compared_sides *s, struct
     gate_compare(&s->base, &s->new, g->choices.relative[METRIC_STEP], c);
     if (g->stopped)
         add_reason(c->verdict == VERDICT_AMBIGUOUS ? &c->of[METRIC_STEP].why : &c->why, g->stopped);
-    c->how = g_strdup_printf(
-        "%u pairs by turns (A B B A, B A A B), a number a run; equal programs are called slower at "
-        "most %s %% of the time, all looks together",
-        g->pairs, g_ascii_formatd(percent, sizeof percent, "%.1f", 100 * GATE_FALSE));
+    const uint32_t looked_at = c->of[METRIC_STEP].there ? c->of[METRIC_STEP].n[NEW] : g->pairs;
+    c->how = g_strdup_printf("%u pairs by turns (A B B A, B A A B), a number a run, the change that of "
+                             "pairs; equal programs are called "
+                             "slower at most %s %% of the time, all looks together",
+                             looked_at, g_ascii_formatd(percent, sizeof percent, "%.1f", 100 * GATE_FALSE));
 }
 
 /* Nothing of a program that is not ours is known but its command. */

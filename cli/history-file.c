@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/output.h"
 
 static bool fail(GError **error, const char *path, int code)
@@ -63,6 +64,18 @@ static int append(int fd, const GString *text)
     return code;
 }
 
+/* Empty, or with a line that a history has; others may be cut or spoilt. */
+static bool is_history(int fd)
+{
+    static const char line[] = "{\"schema\": \"parprof.history/";
+    struct stat st;
+    if (!fstat(fd, &st) && st.st_size == 0)
+        return true;
+    g_autoptr(GMappedFile) file = g_mapped_file_new_from_fd(fd, FALSE, NULL);
+    return file &&
+           memmem(g_mapped_file_get_contents(file), g_mapped_file_get_length(file), line, sizeof line - 1);
+}
+
 static char *now_text(void)
 {
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
@@ -80,10 +93,16 @@ bool history_append(const char *path, const struct measurement *m, const char *v
     const int fd = open_locked(path, O_CREAT);
     if (fd < 0)
         return fail(error, path, errno);
-    int code = append(fd, line);
+    const bool history = is_history(fd);
+    int code = history ? append(fd, line) : 0;
     if (close(fd) && !code)
         code = errno;
-    return !code || fail(error, path, code);
+    if (history)
+        return !code || fail(error, path, code);
+    g_set_error(
+        error, OPTION_ERROR, 0,
+        "'%s' is no history, and nothing is appended to it: name one, or a file that is not there yet", path);
+    return false;
 }
 
 static bool same_work(const struct measurement *a, const struct measurement *b)

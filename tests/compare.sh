@@ -157,6 +157,14 @@ result $? "what was slower is never what others are compared with"
 run history h.jsonl
 [ "$(grep -c 'h.jsonl:' "$dir/out")" -ge 6 ] && [ "$(grep -c ' slower$' "$dir/out")" = 2 ] && run history h.jsonl --last 1 && [ "$(grep -c 'h.jsonl:' "$dir/out")" = 1 ]
 result $? "history lists"
+echo notes >notes.txt && cp four.json report.json
+ok=0
+for other in notes.txt report.json; do
+    cp $other before
+    run history $other --add four.json
+    [ "$status" = 2 ] && grep -q 'is no history' "$dir/err" && cmp -s $other before || ok=1
+done
+result $ok "nothing is appended to what is no history"
 run history h.jsonl --add four.json && run compare h.jsonl four.json
 [ "$status" = 0 ] && run compare h.jsonl five.json && [ "$status" = 3 ]
 result $? "of a history runs of the same work are taken"

@@ -298,7 +298,7 @@ static void test_sweep(void)
     buckets_series(&s);
     struct draw *list = draw(&figure_sweep, &(struct figure_input){.series = &s}, &o);
     check_figure(list);
-    expect(list, "best: bucket-mb 25, 98.7 ms");
+    expect(list, "shortest: bucket-mb 25, 98.7 ms");
     expect(list, "bucket-mb (logarithmic, 0 set apart)");
     expect(list, "400");
     for (unsigned i = 0; i < list->items->len; i++) {
@@ -385,7 +385,7 @@ static void test_sweep_words(void)
     struct draw *list = draw(&figure_sweep, &(struct figure_input){.series = &s}, &o);
     check_figure(list);
     expect(list, "ring, backward");
-    expect(list, "107.0 ms, best");
+    expect(list, "107.0 ms, shortest");
     expect(list, "131.0 ms, measured");
     expect(list, "the cluster has no such links");
     const double ring = width_of(list, ROLE_FORWARD, 0), exposed = width_of(list, ROLE_COMM, 0);
