@@ -204,8 +204,9 @@ static char *row_note(const struct report *r, const struct variant *v)
     if (!v->predicted || v->analysis->median_ns == 0)
         return g_strdup(" ms  measured");
     g_autofree char *step = text_ms(v->predicted->median_ns, text_decimals(r));
-    g_autofree char *error = text_percent(report_error_percent(v->predicted, v->analysis));
-    return g_strdup_printf(" ms  measured (predicted %s, %s)", step, error);
+    const double off = report_error_percent(v->predicted, v->analysis);
+    g_autofree char *error = text_percent(off);
+    return g_strdup_printf(" ms  measured (predicted %s, %s%s)", step, off >= 0.05 ? "+" : "", error);
 }
 
 static void add_variant(struct table *table, const struct report *r, const struct variant *v)
