@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/history-file.h"
@@ -41,10 +42,11 @@ static bool begin_history(const struct sides *sides, const struct choices *c, in
 {
     const struct measurement *new = sides->new->pdata[0];
     if (!c->seed) {
-        g_set_error(
-            error, OPTION_ERROR, 0,
-            "nothing was compared: '%s' has no run of the same work; --on-missing seed begins with this one",
-            sides->history);
+        const bool there = access(sides->history, F_OK) == 0;
+        g_set_error(error, OPTION_ERROR, 0,
+                    "nothing was compared: %s '%s'%s; --on-missing seed begins with this one",
+                    there ? "no run of the same work is in" : "there is no", sides->history,
+                    there ? "" : ", neither a report nor a history");
         return false;
     }
     if (new->why_not) {

@@ -138,7 +138,7 @@ static void name_run(const struct gate *g, unsigned side, const char *what, cons
                     *last = child_last_lines(of_errors || !r->out->len ? r->err : r->out, TAIL_LINES);
     const char *where = of_errors || !r->out->len ? "standard error" : "standard output";
     g_set_error(error, OPTION_ERROR, 0, "%s, run %u ('%s'): %s; its %s %s%s", side_names[side], g->pairs + 1,
-                command, what, where, *last ? "ends with: " : "is empty", last);
+                command, what, where, *last ? "ends with: " : "says nothing", last);
 }
 
 /* The first run of a side says what it is of; the others must be of the same. */

@@ -69,4 +69,10 @@ for file in r.json t.json c.json; do
     [ "$status" = 2 ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cut.json' "$dir/err" || break
 done
 result $? "a file that was cut is refused"
+if [ -n "${SANITIZED:-}" ]; then
+    skip "too little memory for Cairo" "a sanitizer takes more address space than there is memory"
+else
+    (ulimit -v 100000; run render t.json -o small.svg; [ "$status" = 2 ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'ulimit -v' "$dir/err" && [ ! -e small.svg ])
+    result $? "too little memory for Cairo"
+fi
 done_testing

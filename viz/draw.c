@@ -4,9 +4,12 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #define MODULE "parprof-cairo.so"
 #define SYMBOL "parprof_draw"
+/* MiB of address space: Cairo, Pango and fontconfig end the process where memory runs out. */
+#define SPACE 256
 
 const char *const draw_formats[] = {"svg", "pdf", "png", "txt", NULL};
 
@@ -24,6 +27,19 @@ static struct {
     bool asked, opening;
     find_writer *find; /* the thread's while it is opening */
 } module;
+
+static bool has_space(GError **error)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >> 20 >= SPACE)
+        return true;
+    g_set_error(
+        error, DRAW_ERROR, DRAW_ERROR_FAILED,
+        "drawing needs %d MiB of address space, and ulimit -v allows %u: allow more, or leave the figure "
+        "out (--figure none)",
+        SPACE, (unsigned)(limit.rlim_cur >> 20));
+    return false;
+}
 
 static find_writer *open_at(const char *path, GError **error)
 {
@@ -80,7 +96,7 @@ static void settle(void)
 
 void draw_prepare(void)
 {
-    if (module.asked)
+    if (module.asked || !has_space(NULL))
         return;
     module.asked = true;
     module.opening = pthread_create(&module.thread, NULL, open_module, NULL) == 0;
@@ -96,6 +112,8 @@ const struct draw_ops *draw_open(const char *format, GError **error)
     }
     if (g_str_equal(format, draw_text.format))
         return &draw_text;
+    if (!has_space(error))
+        return NULL;
     settle();
     if (!module.find)
         module.find = search(error);
