@@ -227,6 +227,27 @@ static void test_copies(void)
     digest_release(&d);
 }
 
+/* All of one rank, as the summary has them: its name is said once, and what an earlier bucket has is neither hidden nor
+ * exposed. */
+static void test_one_rank(void)
+{
+    const struct figure_options o = {.width = 1280, .height = 720};
+    struct digest d;
+
+    overlap_digest(&d, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        d.buckets[i].rank = 1;
+    d.buckets[2].exposed_ns = 5 * MS;
+    struct draw *drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
+    check_figure(drawn);
+    g_assert_true(has_text(drawn, "bucket 2 costs most, 5.0 ms exposed"));
+    g_assert_false(has_text(drawn, "exposed on rank"));
+    g_assert_true(has_text(drawn, "times of rank 1 from the start of its backward"));
+    g_assert_true(has_text(drawn, "waits to begin, or beside an earlier bucket"));
+    draw_list.cancel(drawn);
+    digest_release(&d);
+}
+
 static void test_overlap(void)
 {
     struct figure_options o = {.width = 1280, .height = 720, .count_from = 1};
@@ -234,7 +255,8 @@ static void test_overlap(void)
     overlap_digest(&d, 0);
     struct draw *drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
     check_figure(drawn);
-    g_assert_true(has_text(drawn, "bucket 3 costs most, 9.0 ms exposed"));
+    g_assert_true(has_text(drawn, "bucket 3 costs most, 9.0 ms exposed on rank 2"));
+    g_assert_true(has_text(drawn, "of each bucket on the rank where it ends last"));
     g_assert_cmpuint(count_text(drawn, "9.0 ms exposed: waits for rank 2"), ==, 1);
     g_assert_cmpuint(count_text(drawn, "1.0 ms exposed: queues behind an earlier bucket"), ==, 1);
     g_assert_cmpuint(count_text(drawn, "end of backward 10.0 ms"), ==, 1);
@@ -309,6 +331,7 @@ int main(int argc, char **argv)
     g_test_add_func("/marks/critical", test_critical);
     g_test_add_func("/marks/critical-length", test_critical_length);
     g_test_add_func("/marks/overlap", test_overlap);
+    g_test_add_func("/marks/overlap-one-rank", test_one_rank);
     g_test_add_func("/marks/overlap-copies", test_copies);
     g_test_add_func("/marks/buckets", test_buckets);
     return g_test_run();
