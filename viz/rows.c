@@ -177,7 +177,8 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
         before->end_ns = MAX(before->end_ns, cell.end_ns);
         before->kind = cell.kind == OP_ALLREDUCE ? cell.kind : before->kind;
     } else {
-        struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns, tag->bucket};
+        struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns,
+                                  tag->bucket};
         g_array_append_val(row->comm, cell);
         if (tag->bucket < c->trace->t.n_buckets)
             g_array_append_val(row->marks, mark);
@@ -218,6 +219,11 @@ static bool is_message(const struct collector *c, const struct op_tag *tag)
            (tag->kind == OP_SEND || tag->kind == OP_RECV);
 }
 
+static bool is_backward(unsigned kind)
+{
+    return kind == OP_BWD || kind == OP_BWD_INPUT || kind == OP_BWD_WEIGHT || kind == OP_PACK;
+}
+
 static void add_op(const struct collector *c, const struct trace_op *op)
 {
     struct row *row = c->row_of_lane[op->lane];
@@ -227,8 +233,7 @@ static void add_op(const struct collector *c, const struct trace_op *op)
     if (!row || cls == LANE_HOST)
         return;
     row->end_ns = MAX(row->end_ns, end_ns);
-    if (op->tag.kind == OP_BWD || op->tag.kind == OP_BWD_INPUT || op->tag.kind == OP_BWD_WEIGHT ||
-        op->tag.kind == OP_PACK)
+    if (is_backward(op->tag.kind))
         row->backward_end_ns = MAX(row->backward_end_ns, end_ns);
     if (cls == LANE_COMM && is_message(c, &op->tag))
         add_message(c, row, op);
@@ -353,8 +358,11 @@ bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t ste
     index_trace(&c, out);
     c.n_micro = rows_micro_batches(trace, step);
     for (size_t i = 0; i < trace->n_ops; i++)
-        if (of_step(&c, &trace->ops[i]))
+        if (of_step(&c, &trace->ops[i])) {
             add_op(&c, &trace->ops[i]);
+            if (is_backward(trace->ops[i].tag.kind))
+                out->backward_end_ns = MAX(out->backward_end_ns, trace->ops[i].end_ns - c.start_ns);
+        }
     find_span_steps(&c);
     for (uint32_t r = 0; r < n_ranks; r++) {
         row_order(&out->rows[r]);

@@ -103,15 +103,15 @@ static void paint_pole(const struct timeline *s, double x, double bottom, bool d
     pen_line(&s->frame.pen, x, s->notes_y + 4, x, bottom, pen_color(&s->frame.pen, ROLE_INK), 1.5, dashed);
 }
 
-/* Of the topmost rank. */
+/* Of the rank that is the last to end it. */
 static void paint_backward_flag(const struct timeline *s, double y)
 {
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
-    const int64_t back_ns = s->ranks.rows[0].backward_end_ns;
+    const int64_t back_ns = s->ranks.backward_end_ns;
     char time[32];
 
-    if (back_ns <= s->from_ns)
+    if (back_ns <= s->from_ns || back_ns > s->to_ns)
         return;
     pen_belong(p, KEY_PHASE, PHASE_BACKWARD);
     pen_belong(p, KEY_TIME, back_ns);
