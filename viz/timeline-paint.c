@@ -89,8 +89,9 @@ static void paint_hidden(const struct timeline *s)
     if (s->shown == n)
         return;
     g_autofree char *slowest = pen_rank(p, s->in->analysis->slowest_rank);
-    g_autofree char *whole = say(p->lang, "timeline.hidden-ranks", "shown", count(s->shown), "n", count(n),
-                                 "slowest", slowest, NULL);
+    g_autofree char *whole =
+        say(p->lang, s->shown > 2 ? "timeline.hidden-ranks-spread" : "timeline.hidden-ranks", "shown",
+            count(s->shown), "n", count(n), "slowest", slowest, NULL);
     g_autofree char *text = pen_ellipsize(p, &p->small, whole, f->x1 - f->x0 - 4);
     pen_box(p, f->x0, s->hidden_y + 4, pen_width(p, &p->small, text) + 3, TIMELINE_HIDDEN - 4,
             pen_shade(p, ROLE_BACKGROUND));

@@ -116,16 +116,27 @@ static void place_rows(struct timeline *s)
     s->axis_y = y;
 }
 
-/* The first ranks, and the slowest in place of the last of them if it is beyond. */
+/* The first, the last and some between, as far from each other; in place of the nearest of them the slowest.
+ */
+static void choose_ranks(const struct timeline *s, uint32_t *ranks)
+{
+    const uint64_t n = s->in->trace->t.n_ranks, slowest = s->in->analysis->slowest_rank,
+                   steps = MAX(1, s->shown - 1);
+
+    for (uint32_t i = 0; i < s->shown; i++)
+        ranks[i] = (uint32_t)((i * (n - 1) + steps / 2) / steps);
+    uint64_t nearest = (slowest * steps + (n - 1) / 2) / MAX(1, n - 1) % s->shown;
+    if (s->shown > 2 && slowest && slowest < n - 1)
+        nearest = CLAMP(nearest, 1, s->shown - 2);
+    ranks[nearest] = (uint32_t)slowest;
+}
+
 static void collect(struct timeline *s)
 {
     const struct figure_input *in = s->in;
     g_autofree uint32_t *ranks = g_new(uint32_t, s->shown);
 
-    for (uint32_t i = 0; i < s->shown; i++)
-        ranks[i] = i;
-    if (in->analysis->slowest_rank >= s->shown)
-        ranks[s->shown - 1] = in->analysis->slowest_rank;
+    choose_ranks(s, ranks);
     for (uint32_t i = 0; s->frame.pen.look->ranks_up && i < s->shown / 2; i++) {
         const uint32_t rank = ranks[i];
         ranks[i] = ranks[s->shown - 1 - i];
