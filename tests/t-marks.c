@@ -206,6 +206,8 @@ static void test_end_of_backward(void)
     g_autofree char *text = g_strdup_printf("end of backward %s", format_duration(last_ns, time));
     check_figure(d);
     g_assert_cmpuint(count_text(d, text), ==, 1);
+    g_assert_cmpuint(count_text(d, "comm"), ==, 0); /* messages take no time: no lanes for them */
+    g_assert_true(has_text(d, "bubble "));
     draw_list.cancel(d);
     subject_of_ddp_release(&s);
 }

@@ -33,6 +33,20 @@ static bool find_step(struct collector *c)
     return c->start_ns < c->end_ns;
 }
 
+static void find_gangs(struct collector *c)
+{
+    const struct trace *t = c->trace;
+
+    c->gang_start_ns = g_new(int64_t, t->n_ops);
+    for (size_t i = 0; i < t->n_ops; i++)
+        c->gang_start_ns[i] = INT64_MIN;
+    for (size_t i = 0; i < t->n_ops; i++) {
+        const struct trace_op *op = &t->ops[i];
+        if (of_step(c, op) && op->tag.gang < t->n_ops)
+            c->gang_start_ns[op->tag.gang] = MAX(c->gang_start_ns[op->tag.gang], op->start_ns);
+    }
+}
+
 static void index_trace(struct collector *c, struct step_rows *out)
 {
     const struct trace *t = c->trace;
@@ -45,14 +59,7 @@ static void index_trace(struct collector *c, struct step_rows *out)
     c->block = g_new(uint32_t, t->t.n_layers);
     for (uint32_t i = 0; i < t->t.n_layers; i++)
         c->block[i] = i && g_str_equal(t->t.layers[i].block, t->t.layers[i - 1].block) ? c->block[i - 1] : i;
-    c->gang_start_ns = g_new(int64_t, t->n_ops);
-    for (size_t i = 0; i < t->n_ops; i++)
-        c->gang_start_ns[i] = INT64_MIN;
-    for (size_t i = 0; i < t->n_ops; i++) {
-        const struct trace_op *op = &t->ops[i];
-        if (of_step(c, op) && op->tag.gang < t->n_ops)
-            c->gang_start_ns[op->tag.gang] = MAX(c->gang_start_ns[op->tag.gang], op->start_ns);
-    }
+    find_gangs(c);
 }
 
 static enum role role_of(unsigned kind)
@@ -335,12 +342,17 @@ uint32_t rows_micro_batches(const struct trace *trace, uint32_t step)
 
 bool rows_communicate(const struct trace *trace, uint32_t step)
 {
-    const struct collector c = {.trace = trace, .step = step};
+    struct collector c = {.trace = trace, .step = step};
+    bool any = false;
 
-    for (size_t i = 0; i < trace->n_ops; i++)
-        if (of_step(&c, &trace->ops[i]) && trace->t.lanes[trace->ops[i].lane].cls == LANE_COMM)
-            return true;
-    return false;
+    find_gangs(&c);
+    for (size_t i = 0; i < trace->n_ops && !any; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        const bool moves = !is_message(&c, &op->tag) || together_ns(&c, op) < op->end_ns;
+        any = of_step(&c, op) && trace->t.lanes[op->lane].cls == LANE_COMM && moves;
+    }
+    g_free(c.gang_start_ns);
+    return any;
 }
 
 bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t step, uint32_t n_ranks,

@@ -39,7 +39,8 @@ struct step_rows {
 };
 
 uint32_t rows_micro_batches(const struct trace *, uint32_t step); /* of a step; at least 1 */
-bool rows_communicate(const struct trace *, uint32_t step);       /* any rank, in that step */
+/* Any rank, in that step; of a pipeline's messages only those that take time. */
+bool rows_communicate(const struct trace *, uint32_t step);
 /* Step `step` of the trace for these ranks.  False: no op of it takes time. */
 bool rows_collect(struct step_rows *, const struct trace *, uint32_t step, uint32_t n_ranks,
                   const uint32_t *ranks);

@@ -56,7 +56,8 @@ static void paint_exposed(const struct timeline *s, const struct step_rows *rows
     if (text)
         pen_belong_rest(&s->frame.pen);
     if (text)
-        paint_beside(s, at_ns, lanes_comm_y(style, y) + style->lane / 2, style->lane, role, text);
+        paint_beside(s, at_ns, (style->comm ? lanes_comm_y(style, y) : y) + style->lane / 2, style->lane,
+                     role, text);
 }
 
 static void paint_rank(const struct timeline *s, uint32_t i)

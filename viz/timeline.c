@@ -150,6 +150,11 @@ static void collect(struct timeline *s)
 
 /* --- what stands where, from left to right */
 
+static bool bubbles(const struct timeline *s)
+{
+    return s->in->analysis->pipeline && s->in->trace->t.n_ranks > 1;
+}
+
 char *timeline_beside(const struct timeline *s, const struct step_rows *rows, const struct row *row,
                       const struct analysis *a, int64_t *at_ns)
 {
@@ -157,7 +162,7 @@ char *timeline_beside(const struct timeline *s, const struct step_rows *rows, co
     const uint32_t step = rows == &s->ranks ? s->step : a->median_step;
     char time[32];
 
-    if (!s->comm || (rows == &s->ranks && s->to_ns < rows->span_ns))
+    if ((!s->comm && !bubbles(s)) || (rows == &s->ranks && s->to_ns < rows->span_ns))
         return NULL;
     /* Right of the line at the end of the step, which ranks share; of others, of what is there. */
     *at_ns = rows == &s->ranks ? rows->span_ns : MAX(row->comm_end_ns, row->backward_end_ns);
