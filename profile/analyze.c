@@ -105,6 +105,21 @@ static uint32_t last_rank(const struct rank_times *times, uint32_t n_ranks, uint
     return last;
 }
 
+static uint32_t bucket_rank(const struct rank_times *times, const struct analysis *a, uint32_t bucket)
+{
+    const bool takes_part = times[a->slowest_rank].reductions[bucket].exists;
+    return takes_part ? a->slowest_rank : last_rank(times, a->n_ranks, bucket);
+}
+
+static int64_t exposed_of(const struct analysis *a, uint32_t rank, uint32_t bucket)
+{
+    const struct causes *causes = &a->bucket_causes[(gsize)rank * (a->n_buckets + 1) + bucket];
+    int64_t sum_ns = 0;
+    for (unsigned c = 0; c < CAUSES; c++)
+        sum_ns += causes->ns[c];
+    return sum_ns;
+}
+
 /* Without the waiting for others, as the last to begin has none. */
 static void time_transfer(const struct rank_times *times, uint32_t n_ranks, uint32_t bucket,
                           struct bucket_times *t)
@@ -142,7 +157,6 @@ static struct bucket_times time_bucket(const struct rank_times *own, uint32_t bu
     struct bucket_times t = {r->ready_ns - origin, r->launch_ns - origin, r->start_ns - origin,
                              r->end_ns - origin};
     t.hidden_ns = intervals_within(compute, r->start_ns, r->end_ns);
-    t.exposed_ns = t.end_ns - t.start_ns - t.hidden_ns;
     t.copied_ns = t.hidden_ns - intervals_within(work, r->start_ns, r->end_ns);
     return t;
 }
@@ -183,9 +197,10 @@ static void time_buckets(const struct index *index, const struct rank_times *tim
         work[rank] = busy_without_copies(index, a->median_step, rank);
     }
     for (uint32_t bucket = 0; bucket < a->n_buckets; bucket++) {
-        uint32_t rank = last_rank(times, a->n_ranks, bucket);
+        const uint32_t rank = bucket_rank(times, a, bucket);
         if (rank != OP_NONE) {
             a->buckets[bucket] = time_bucket(&times[rank], bucket, &compute[rank], &work[rank]);
+            a->buckets[bucket].exposed_ns = exposed_of(a, rank, bucket);
             time_transfer(times, a->n_ranks, bucket, &a->buckets[bucket]);
         }
         a->buckets[bucket].rank = rank;
@@ -268,9 +283,9 @@ bool analyze(const struct trace *trace, struct analysis *a, GError **error)
         summarize_steps(a);
         struct rank_times *times = rank_times_new(trace, a->median_step, a->n_buckets);
         time_phases(&index, a);
-        time_buckets(&index, times, a);
         time_waits(trace, a);
         find_causes(&index, times, a);
+        time_buckets(&index, times, a);
         a->launch_wait_ns = launch_wait_ns(&index, a->median_step, a->slowest_rank);
         a->slowdown_percent = slowdown_percent(&index);
         a->pipeline = pipeline_times_new(trace, a->median_step);

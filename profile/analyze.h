@@ -35,17 +35,18 @@ struct partition {
     int64_t comm_ns, hidden_comm_ns; /* |U(m)|, |U(m) and U(c)|: comm = hidden + exposed */
 };
 
-/* A bucket's all-reduce on the rank where it ends last, in the median step; from the start of that rank's
- * backward. */
+/* A bucket's all-reduce in the median step on its slowest rank or, where that takes no part in it, on the rank where it
+ * ends last; from the start of that rank's backward. */
 struct bucket_times {
     int64_t ready_ns;  /* its last gradient is packed */
     int64_t launch_ns; /* ... and every bucket before it is launched (PyTorch launches in order) */
     int64_t start_ns, end_ns;
-    int64_t hidden_ns, exposed_ns; /* of [start, end): beside compute, or not */
+    int64_t hidden_ns;  /* of [start, end), beside compute */
+    int64_t exposed_ns; /* as bucket_causes: buckets and what is of none sum to the rank's exposed_comm */
     int64_t copied_ns;             /* of hidden_ns: beside PACK and UNPACK alone */
     int64_t transfer_ns;           /* the shortest [start, end) of any rank: without the waiting for others */
     uint32_t members;              /* ranks that take part */
-    uint32_t rank; /* where it ends last, the lowest among equals; OP_NONE: not reduced, no times */
+    uint32_t rank; /* that, the lowest among equals; OP_NONE: not reduced, no times */
 };
 
 enum cause {

@@ -16,7 +16,7 @@ struct digest_row {
     struct partition partition; /* of that rank in the median step; window_ns 0: unknown */
 };
 
-/* A gradient bucket on the rank where its all-reduce ends last, as struct bucket_times has it. */
+/* A gradient bucket as struct bucket_times has it.  In older files each is on the rank where it ends last. */
 struct digest_bucket {
     uint64_t bytes;
     uint32_t rank; /* OP_NONE: no times */

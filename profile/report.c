@@ -117,7 +117,17 @@ static struct columns choose_columns(const struct report *r)
     return c;
 }
 
-static void begin_buckets(struct table *table, struct columns c)
+/* "rank 0, the slowest". */
+static char *bucket_ranks(const struct analysis *a)
+{
+    bool elsewhere = false;
+    for (uint32_t i = 0; i < a->n_buckets; i++)
+        elsewhere |= a->buckets[i].rank != OP_NONE && a->buckets[i].rank != a->slowest_rank;
+    return g_strdup_printf("rank %u, the slowest%s", a->slowest_rank,
+                           elsewhere ? ", or where it ends last" : "");
+}
+
+static void begin_buckets(const struct analysis *a, struct table *table, struct columns c)
 {
     table_init(table, "<bucket", ">MiB", "<closed by", ">ready", ">start", ">end", ">hidden", ">exposed",
                NULL);
@@ -127,7 +137,8 @@ static void begin_buckets(struct table *table, struct columns c)
     }
     if (c.estimates)
         table_column(table, '>', g_strdup("NCCL"));
-    g_autofree char *note = g_strconcat("   ms from start of backward, each on the rank where it ends last",
+    g_autofree char *ranks = bucket_ranks(a);
+    g_autofree char *note = g_strconcat("   ms from start of backward, on ", ranks,
                                         c.bandwidths ? "; GB/s of the transfer without waiting" : "",
                                         c.estimates ? "; ms that NCCL expects" : "", NULL);
     table_end_row(table, note);
@@ -165,7 +176,7 @@ static void print_buckets(const struct report *r, GString *out)
     int64_t next_ns = choose_buckets(r->analysis, shown);
     const struct columns columns = choose_columns(r);
     struct table table;
-    begin_buckets(&table, columns);
+    begin_buckets(r->analysis, &table, columns);
     for (uint32_t i = 0; i < n; i++) {
         if (shown[i])
             add_bucket(r, i, mib_format, columns, &table);

@@ -183,10 +183,40 @@ static void test_legend(void)
     g_assert_cmpuint(with, <, n);
 }
 
+/* Shares that look alike and touch overlap, as between two edges within a pixel the ground would show. */
+static void test_seams(void)
+{
+    const struct figure_options o = {1280, 720, NULL};
+    const int64_t color = palette_color(palettes[0], ROLE_FORWARD);
+    unsigned overlaps = 0;
+    struct trace trace;
+    struct analysis a;
+
+    pipe_simulate(&(struct pipe_case){"1f1b", "F=1,B=1,W=1,C=0", RANKS, 1, 1500, 1, 0}, &trace);
+    g_assert_true(analyze(&trace, &a, NULL));
+    const struct figure_input in = {.trace = &trace, .analysis = &a};
+    struct draw *d = draw_list.begin(&(struct canvas){.width = 1280, .height = 720, .title = "t"}, NULL);
+    g_assert_true(figure_draw(&figure_timeline, &in, &o, &draw_list, d, NULL));
+    for (unsigned i = 0; i < d->items->len; i++)
+        for (unsigned k = 0; k < d->items->len; k++) {
+            const struct item *m = item_at(d, i), *next = item_at(d, k);
+            if (m->kind != ITEM_RECT || next->kind != ITEM_RECT || m->fill != color || next->fill != color ||
+                fabs(m->y0 - next->y0) > 1 || fabs(m->y1 - next->y1) > 1 || m->x0 >= next->x0)
+                continue;
+            g_assert_false(fabs(m->x1 - next->x0) < 0.1);
+            overlaps += m->x1 > next->x0;
+        }
+    g_assert_cmpuint(overlaps, >, 0);
+    draw_list.cancel(d);
+    analysis_release(&a);
+    trace_release(&trace);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/dense/areas", test_areas);
     g_test_add_func("/dense/legend", test_legend);
+    g_test_add_func("/dense/seams", test_seams);
     return g_test_run();
 }

@@ -89,6 +89,11 @@ static void test_known(void)
         g_assert_cmpstr(said, ==, expected);
         g_assert_cmpstr(same, ==, text);
     }
+    g_autofree char *threads =
+        say_known(ko, "known", "2 ranks × (1 compute + 1 comm + 1 copy thread), 2 cores");
+    g_assert_cmpstr(threads, ==, "랭크 2개 × (연산 1 + 통신 1 + 복사 1 스레드), 코어 2개");
+    g_autofree char *alone = say_known(ko, "known", "1 rank × (1 compute + 1 copy thread), 2 cores");
+    g_assert_cmpstr(alone, ==, "랭크 1개 × (연산 1 + 복사 1 스레드), 코어 2개");
     g_autofree char *other = say_known(ko, "known", "no form of ours");
     g_assert_cmpstr(other, ==, "no form of ours");
     ini_free(ini);

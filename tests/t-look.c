@@ -156,12 +156,27 @@ static void typical(struct subject *s, uint32_t ranks, bool pipeline)
     s->runs = small_history();
     s->history = history_of(s->runs);
     s->history.file = "x"; /* a name may be English */
-    work_simulate(&(struct work){.mode = &mode_ddp, .ranks = ranks, .algo = ALLREDUCE_RING}, &s->reduced_trace);
+    work_simulate(&(struct work){.mode = &mode_ddp, .ranks = ranks, .algo = ALLREDUCE_RING},
+                  &s->reduced_trace);
     g_assert_true(analyze(&s->reduced_trace, &s->reduced_analysis, NULL));
     s->reduced = (struct figure_input){.trace = &s->reduced_trace, .analysis = &s->reduced_analysis};
-    work_simulate(&(struct work){.mode = &mode_dp, .ranks = ranks, .algo = ALLREDUCE_TREE}, &s->scattered_trace);
+    work_simulate(&(struct work){.mode = &mode_dp, .ranks = ranks, .algo = ALLREDUCE_TREE},
+                  &s->scattered_trace);
     g_assert_true(analyze(&s->scattered_trace, &s->scattered_analysis, NULL));
     s->scattered = (struct figure_input){.trace = &s->scattered_trace, .analysis = &s->scattered_analysis};
+}
+
+/* Another text stands over it or below it in the box. */
+static bool two_lines(const struct draw *d, const struct item *box, const struct item *text)
+{
+    const double x = (text->x0 + text->x1) / 2;
+    for (unsigned i = 0; i < d->items->len; i++) {
+        const struct item *m = item_at(d, i);
+        if (m != text && m->text && fabs((m->x0 + m->x1) / 2 - x) < 0.1 &&
+            contains(box, x, (m->y0 + m->y1) / 2))
+            return true;
+    }
+    return false;
 }
 
 /* Room for a text at 20 px in the least box that it lies in, but for a ground of its own; none in none. */
@@ -175,10 +190,12 @@ static bool could_be_large(const struct draw *d, const struct item *text)
             m->x1 - m->x0 < d->width / 2 && (!box || m->x1 - m->x0 <= box->x1 - box->x0))
             box = m;
     }
-    return !box || (box->x1 - box->x0 >= w * READABLE / text->size + 8 && box->y1 - box->y0 >= READABLE * 1.7);
+    return !box || (box->x1 - box->x0 >= w * READABLE / text->size + 8 &&
+                    box->y1 - box->y0 >= READABLE * (two_lines(d, box, text) ? 2.8 : 1.7));
 }
 
-static void check_sizes(const struct figure *f, const struct figure_input *in, const char *language, uint32_t ranks)
+static void check_sizes(const struct figure *f, const struct figure_input *in, const char *language,
+                        uint32_t ranks)
 {
     const struct figure_options o = {.width = 1280, .height = 720, .lang = language_find(language, NULL)};
     struct draw *d = draw(f, in, &o, NULL);
@@ -216,10 +233,13 @@ static void test_sizes(void)
 static bool is_name(const char *w)
 {
     static const char *const names[] = {
-        "DDP", "DataParallel", "GPU", "DP", "ddp", "dp", "bert", "base", "mini", "mlp", "GPipe", "gpipe", "f1b",
-        "all", "reduce", "broadcast", "scatter", "gather", "to", "forward", "MiB", "KiB", "GiB", "kB", "ms", "ns", "s", "e",
-        "dgx", "clas", "Gb", "unit", "FB", "emb", "hd", "cls", "pool", "attn", "ff", "gloo", "MPS", "x", "classifier", "pooler", "embeddings", "word",
-        "position", "weight", "bias", "layer", "decoder", "head", "norm", "linear", "none"};
+        "DDP",  "DataParallel", "GPU",    "DP",   "ddp",   "dp",      "bert",       "base",    "mini",
+        "mlp",  "GPipe",        "gpipe",  "f1b",  "all",   "reduce",  "broadcast",  "scatter", "gather",
+        "to",   "forward",      "MiB",    "KiB",  "GiB",   "kB",      "ms",         "ns",      "s",
+        "e",    "dgx",          "clas",   "Gb",   "unit",  "FB",      "emb",        "hd",      "cls",
+        "pool", "attn",         "ff",     "gloo", "MPS",   "x",       "classifier", "pooler",  "embeddings",
+        "word", "position",     "weight", "bias", "layer", "decoder", "head",       "norm",    "linear",
+        "none"};
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
         if (!strcmp(w, names[i]))
             return true;

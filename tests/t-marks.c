@@ -92,14 +92,16 @@ static unsigned check_english_names(const struct figure *f, const struct figure_
 
 static void test_note_languages(void)
 {
-    static const char *const both[] = {"x@bucket 0", "x@버킷 0"}, *const places[] = {"x@F0 rank 2", "x@F0 랭크 2"};
+    static const char *const both[] = {"x@bucket 0", "x@버킷 0"}, *const places[] = {"x@F0 rank 2",
+                                                                                     "x@F0 랭크 2"};
     struct subject s[2];
     unsigned found[16] = {0}, missing = 1;
     for (unsigned i = 0; i < 100 && missing; i++) {
         subject_make(&s[0], i % 2);
         missing = 0;
         for (unsigned k = 0; figures[k]; k++) {
-            const bool alike = figures[k] == &figure_grid || figures[k] == &figure_trend || figures[k] == &figure_sweep; /* F0, commits, 8 */
+            const bool alike = figures[k] == &figure_grid || figures[k] == &figure_trend ||
+                               figures[k] == &figure_sweep; /* F0, commits, 8 */
             if (!alike && subject_suits(&s[0], figures[k]))
                 found[k] += check_english_names(figures[k], subject_input(&s[0], figures[k]));
             missing += !alike && found[k] < 5;
@@ -114,7 +116,8 @@ static void test_note_languages(void)
     g_assert_true(analyze(&s[1].trace, &s[1].analysis, NULL));
     s[1].run = (struct figure_input){.trace = &s[1].trace, .analysis = &s[1].analysis};
     for (unsigned i = 0; i < 2; i++) {
-        struct figure_options o = {.width = 1280, .height = 720, .lang = language_find("ko", NULL), .notes = both[i]};
+        struct figure_options o = {
+            .width = 1280, .height = 720, .lang = language_find("ko", NULL), .notes = both[i]};
         struct draw *buckets = draw(&figure_buckets, &s[0].run, &o, NULL);
         o.notes = places[i];
         struct draw *grid = draw(&figure_grid, &s[1].run, &o, NULL);
@@ -179,6 +182,36 @@ static void test_critical_length(void)
     trace_release(&s.trace);
 }
 
+/* Not of the topmost rank, which may end it long before the others. */
+static void test_end_of_backward(void)
+{
+    const struct figure_options o = {.width = 1280, .height = 720};
+    struct subject s = {0};
+    int64_t first_ns = INT64_MAX, last_ns = 0;
+    char time[32];
+
+    pipe_simulate(&(struct pipe_case){"zbv", "F=1,B=1,W=1,C=0", 4, 2, 8, 1, 0}, &s.trace);
+    g_assert_true(analyze(&s.trace, &s.analysis, NULL));
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        int64_t end_ns = 0;
+        for (size_t i = 0; i < s.trace.n_ops; i++)
+            if (s.trace.t.lanes[s.trace.ops[i].lane].rank == rank && s.trace.ops[i].tag.kind == OP_BWD_WEIGHT)
+                end_ns = MAX(end_ns, s.trace.ops[i].end_ns);
+        first_ns = MIN(first_ns, end_ns);
+        last_ns = MAX(last_ns, end_ns);
+    }
+    g_assert_cmpint(first_ns, <, last_ns);
+    s.run = (struct figure_input){.trace = &s.trace, .analysis = &s.analysis};
+    struct draw *d = draw(&figure_timeline, &s.run, &o, NULL);
+    g_autofree char *text = g_strdup_printf("end of backward %s", format_duration(last_ns, time));
+    check_figure(d);
+    g_assert_cmpuint(count_text(d, text), ==, 1);
+    g_assert_cmpuint(count_text(d, "comm"), ==, 0); /* messages take no time: no lanes for them */
+    g_assert_true(has_text(d, "bubble "));
+    draw_list.cancel(d);
+    subject_of_ddp_release(&s);
+}
+
 /* --- buckets */
 
 /* Buckets by hand, ms, behind some that cost nothing: the third costs most, since rank 1 was late. */
@@ -227,6 +260,27 @@ static void test_copies(void)
     digest_release(&d);
 }
 
+/* All of one rank, as the summary has them: its name is said once, and what an earlier bucket has is neither
+ * hidden nor exposed. */
+static void test_one_rank(void)
+{
+    const struct figure_options o = {.width = 1280, .height = 720};
+    struct digest d;
+
+    overlap_digest(&d, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        d.buckets[i].rank = 1;
+    d.buckets[2].exposed_ns = 5 * MS;
+    struct draw *drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
+    check_figure(drawn);
+    g_assert_true(has_text(drawn, "bucket 2 costs most, 5.0 ms exposed"));
+    g_assert_false(has_text(drawn, "exposed on rank"));
+    g_assert_true(has_text(drawn, "times of rank 1 from the start of its backward"));
+    g_assert_true(has_text(drawn, "waits to begin, or beside an earlier bucket"));
+    draw_list.cancel(drawn);
+    digest_release(&d);
+}
+
 static void test_overlap(void)
 {
     struct figure_options o = {.width = 1280, .height = 720, .count_from = 1};
@@ -234,7 +288,8 @@ static void test_overlap(void)
     overlap_digest(&d, 0);
     struct draw *drawn = draw(&figure_overlap, &(struct figure_input){.digest = &d}, &o, NULL);
     check_figure(drawn);
-    g_assert_true(has_text(drawn, "bucket 3 costs most, 9.0 ms exposed"));
+    g_assert_true(has_text(drawn, "bucket 3 costs most, 9.0 ms exposed on rank 2"));
+    g_assert_true(has_text(drawn, "of each bucket on the rank where it ends last"));
     g_assert_cmpuint(count_text(drawn, "9.0 ms exposed: waits for rank 2"), ==, 1);
     g_assert_cmpuint(count_text(drawn, "1.0 ms exposed: queues behind an earlier bucket"), ==, 1);
     g_assert_cmpuint(count_text(drawn, "end of backward 10.0 ms"), ==, 1);
@@ -245,7 +300,8 @@ static void test_overlap(void)
     bool exposed = false;
     for (unsigned i = 0; i < drawn->items->len; i++) {
         const struct item *m = item_at(drawn, i);
-        exposed |= m->hatched && fabs(m->x1 - span->x1) < 0.1 && fabs(9 * (span->x1 - span->x0) - 13 * (m->x1 - m->x0)) < 1;
+        exposed |= m->hatched && fabs(m->x1 - span->x1) < 0.1 &&
+                   fabs(9 * (span->x1 - span->x0) - 13 * (m->x1 - m->x0)) < 1;
     }
     g_assert_true(exposed);
     draw_list.cancel(drawn);
@@ -277,7 +333,8 @@ static void test_buckets(void)
     struct draw *d = draw(&figure_buckets, &s.run, &o, NULL);
     check_figure(d);
     g_assert_true(has_text(d, "3 buckets of up to 2 layers, bucket 0 launched first"));
-    const struct item *first = find_text(d, "bucket 0"), *second = find_text(d, "bucket 1"), *third = find_text(d, "bucket 2");
+    const struct item *first = find_text(d, "bucket 0"), *second = find_text(d, "bucket 1"),
+                      *third = find_text(d, "bucket 2");
     g_assert_true(first->x1 < second->x0 && second->x1 < third->x0);
     g_assert_cmpuint(count_text(d, "25.0 MiB · 2 layers"), ==, 3);
     const struct item *head = find_text(d, "classifier"), *span = find_span(d, "bucket 0", 0);
@@ -308,7 +365,9 @@ int main(int argc, char **argv)
     g_test_add_func("/marks/note-languages", test_note_languages);
     g_test_add_func("/marks/critical", test_critical);
     g_test_add_func("/marks/critical-length", test_critical_length);
+    g_test_add_func("/marks/end-of-backward", test_end_of_backward);
     g_test_add_func("/marks/overlap", test_overlap);
+    g_test_add_func("/marks/overlap-one-rank", test_one_rank);
     g_test_add_func("/marks/overlap-copies", test_copies);
     g_test_add_func("/marks/buckets", test_buckets);
     return g_test_run();

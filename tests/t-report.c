@@ -33,7 +33,7 @@ static void expect_part(const struct report *report, const char *part, bool ther
 
 static const char golden[] =
     "bucket   MiB  closed by                ready  start    end  hidden  exposed   ms from start of "
-    "backward, each on the rank where it ends last\n"
+    "backward, on rank 0, the slowest\n"
     "0       25.0  layer6.feed_forward.out   48.7   48.7   69.7    21.0      0.0\n"
     "1        3.0  rest                     171.6  171.6  199.8     0.0     28.2\n"
     "            FWD    BWD   COMM  exposed    OPT   step\n"
@@ -383,8 +383,7 @@ static void test_devices(void)
     /* 25 MiB in 21.0 ms, 3 MiB in 28.2 ms; for two members the bus carries as much. */
     expect_part(
         &f.report,
-        "hidden  exposed  algbw  busbw  NCCL   ms from start of backward, each on the rank where it ends "
-        "last; "
+        "hidden  exposed  algbw  busbw  NCCL   ms from start of backward, on rank 0, the slowest; "
         "GB/s of the transfer without waiting; ms that NCCL expects\n"
         "0       25.0  layer6.feed_forward.out   48.7   48.7   69.7    21.0      0.0    1.2    1.2     -\n"
         "1        3.0  rest                     171.6  171.6  199.8     0.0     28.2    0.1    0.1  25.0\n",

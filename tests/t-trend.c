@@ -35,6 +35,25 @@ static void test_trend(void)
     draw_list.cancel(d);
 }
 
+/* Of one that is no run like those before, no difference to them is said. */
+static void test_incomparable(void)
+{
+    const struct figure_options o = {.width = 1280, .height = 720},
+                                korean = {.width = 1280, .height = 720, .lang = language_find("ko", NULL)};
+    g_autoptr(GPtrArray) runs = small_history();
+    g_ptr_array_add(runs, run_new("4", 20e6, 0.02, "incomparable", "mini"));
+    const struct figure_input in = history_of(runs);
+    struct draw *d = draw(&figure_trend, &in, &o, NULL);
+    check_figure(d);
+    g_assert_true(has_text(d, "20.0 ms, not comparable with the runs before"));
+    g_assert_false(has_text(d, "below the"));
+    g_assert_cmpuint(count_text(d, "not comparable"), ==, 1);
+    draw_list.cancel(d);
+    d = draw(&figure_trend, &in, &korean, NULL);
+    g_assert_true(has_text(d, "이전 실행과 비교 불가"));
+    draw_list.cancel(d);
+}
+
 static void test_trend_edges(void)
 {
     static const unsigned numbers[] = {1, 2, 10000};
@@ -44,7 +63,8 @@ static void test_trend_edges(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(numbers); i++) {
         g_autoptr(GPtrArray) runs = runs_new();
         for (unsigned k = 0; k < numbers[i]; k++)
-            g_ptr_array_add(runs, run_new(k % 1000 < 900 ? "2" : name, 1e8 + k, k % 2, k % 3 ? "slower" : "faster", name));
+            g_ptr_array_add(runs, run_new(k % 1000 < 900 ? "2" : name, 1e8 + k, k % 2,
+                                          k % 3 ? "slower" : "faster", name));
         const struct figure_input in = history_of(runs);
         struct draw *d = draw(&figure_trend, &in, &o, &error);
         g_assert_no_error(error);
@@ -64,6 +84,7 @@ int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/trend/small", test_trend);
+    g_test_add_func("/trend/incomparable", test_incomparable);
     g_test_add_func("/trend/edges", test_trend_edges);
     return g_test_run();
 }

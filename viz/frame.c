@@ -86,6 +86,8 @@ static void swatch(const struct pen *p, const struct legend_entry *e, double x, 
         return;
     }
     pen_box(p, x, y, size, size, e->hollow ? pen_shade(p, ROLE_INK) : e->shade);
+    if (e->core)
+        pen_box(p, x + size / 4, y + size / 4, size / 2, size / 2, pen_shade(p, ROLE_BACKGROUND));
     if (e->hollow)
         pen_box(p, x + 1.5, y + 1.5, size - 3, size - 3, pen_shade(p, ROLE_BACKGROUND));
     if (e->exposed)

@@ -26,38 +26,43 @@ struct legend_entry {
     bool rise;       /* the triangle points up */
     bool exposed;    /* hatched with ROLE_EXPOSED too */
     bool hollow;     /* a box in ink, empty */
+    bool core;       /* a box of which the middle is empty */
     bool off;        /* an arrow to the right: it is beyond the axis */
     bool part;       /* a lane of which a part is filled */
 };
 
-/* Paints the entries below the title, in lines of the width; what finds no room in three lines is left out.  Below them stays
- * room for the notes of the look: call it once, also with no entry. */
+/* Paints the entries below the title, in lines of the width; what finds no room in three lines is left out.
+ * Below them stays room for the notes of the look: call it once, also with no entry. */
 void frame_legend(struct frame *, unsigned n, const struct legend_entry *);
 
-/* Ticks and their grid from y0 to y1, where the axis is, and below it the unit to the left: under a plot of bars. */
+/* Ticks and their grid from y0 to y1, where the axis is, and below it the unit to the left: under a plot of
+ * bars. */
 void frame_axis(const struct frame *, const struct scale *, const char *title, double y0, double y1);
 
-void frame_text(const struct frame *, double x, double y, const struct font *, enum align, enum role, const char *);
+void frame_text(const struct frame *, double x, double y, const struct font *, enum align, enum role,
+                const char *);
 
-/* Ends a scale, which reaches to the right edge of the plot, where a bar of that part of it still has room for a text on
- * its right; the bars keep some width. */
+/* Ends a scale, which reaches to the right edge of the plot, where a bar of that part of it still has room
+ * for a text on its right; the bars keep some width. */
 void frame_leave_beside(const struct frame *, struct scale *, double part, const char *text);
 
-/* A part of a bar, and the first of the texts that fits on it; false: none does, and there was something to say. */
-bool frame_bar(const struct frame *, double x0, double x1, double y, double height, struct shade, bool exposed,
-               unsigned n, const char *const *texts);
+/* A part of a bar, and the first of the texts that fits on it; false: none does, and there was something to
+ * say. */
+bool frame_bar(const struct frame *, double x0, double x1, double y, double height, struct shade,
+               bool exposed, unsigned n, const char *const *texts);
 
 /* Bars one below the other, each with something above and below that belongs to it. */
 struct frame_rows {
-    uint32_t n, shown;       /* shown < n: a line below them is left for saying so, FRAME_NOTE high */
-    double around;           /* height above and below a bar */
-    double extra;            /* of headings, in all */
-    double bar, gap, top;    /* height of a bar, distance to the next, where the first row begins */
-    double axis;             /* y1 of frame_axis */
+    uint32_t n, shown;    /* shown < n: a line below them is left for saying so, FRAME_NOTE high */
+    double around;        /* height above and below a bar */
+    double extra;         /* of headings, in all */
+    double bar, gap, top; /* height of a bar, distance to the next, where the first row begins */
+    double axis;          /* y1 of frame_axis */
 };
 #define FRAME_NOTE 22.0
 
-/* Makes the bars that are shown as high as they may be, from n, shown, around and extra.  False: they have no room. */
+/* Makes the bars that are shown as high as they may be, from n, shown, around and extra.  False: they have no
+ * room. */
 bool frame_fit(const struct frame *, struct frame_rows *);
 /* Shows as many as fit.  False: none does. */
 bool frame_divide(const struct frame *, struct frame_rows *);

@@ -1,19 +1,21 @@
 #include "viz/lanes.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "viz/blocks.h"
 #include "viz/lanes-labels.h"
 
 #define CELL_GAP    0.8 /* between cells that are wide enough to spare it */
-#define MIN_WIDTH  0.5 /* of anything drawn */
-#define TOUCHING   0.01
+#define MIN_WIDTH   0.5 /* of anything drawn */
+#define TOUCHING    0.01
 #define MOST_JOINED 24.0 /* width from which on a box of cells that look like one takes no more of them */
-#define MARK_SIZE  6.0
-#define MARK_APART 5.0 /* marks nearer than that to the one before are left out */
+#define SEAM        1.0  /* alike shares overlap so far: the ground would show between edges within a pixel */
+#define MARK_SIZE   6.0
+#define MARK_APART  5.0 /* marks nearer than that to the one before are left out */
 
-#define CRITICAL   3.0 /* thickness of the bar over what is on the critical path */
-#define MIN_SPAN   1.5 /* width of what can be pointed at */
+#define CRITICAL 3.0 /* thickness of the bar over what is on the critical path */
+#define MIN_SPAN 1.5 /* width of what can be pointed at */
 
 double lanes_height(const struct lane_style *s)
 {
@@ -46,7 +48,8 @@ static struct shade shade_of(const struct pen *p, const struct lane_style *s, en
 
 void lanes_belong(const struct pen *p, const struct tables *t, const struct cell *c)
 {
-    const bool of_bucket = !t->n_stages && (c->role == ROLE_COMM || c->kind == OP_OPTIM) && c->first < t->n_buckets;
+    const bool of_bucket =
+        !t->n_stages && (c->role == ROLE_COMM || c->kind == OP_OPTIM) && c->first < t->n_buckets;
 
     pen_belong(p, KEY_MICRO, c->micro == OP_NONE ? DRAW_NONE : (int64_t)c->micro);
     pen_belong(p, KEY_BUCKET, of_bucket ? (int64_t)c->first : DRAW_NONE);
@@ -76,9 +79,19 @@ static bool alike(const struct cell *c, struct shade x, const struct cell *next,
            c->micro == next->micro && c->role != ROLE_COMM && c->kind != OP_OPTIM;
 }
 
+/* Whether what follows a share is as high, but for a line's width. */
+static bool goes_on(const struct cell *c, const struct cell *end, double lane)
+{
+    for (const struct cell *next = c + 1; next < end && next->share > 0 && next->start_ns <= c->end_ns;
+         next++)
+        if (next->start_ns == c->end_ns && next->role == c->role)
+            return fabs(next->share - c->share) * lane < 1 && fabs(next->below - c->below) * lane < 1;
+    return false;
+}
+
 /* As high as its share of the time, on what is below it: its area is its time. */
 static void paint_share(const struct pen *p, const struct axis *a, const struct tables *t,
-                        const struct cell *c, const struct lane_style *s, double y)
+                        const struct cell *c, const struct cell *end, const struct lane_style *s, double y)
 {
     const double x = axis_x(a, c->start_ns), w = axis_x(a, c->end_ns) - x, h = s->lane * c->share,
                  top = y + s->lane * (1 - c->below) - h;
@@ -86,11 +99,11 @@ static void paint_share(const struct pen *p, const struct axis *a, const struct 
     if (c->role == ROLE_EXPOSED)
         pen_hatch(p, x, top, w, h, shade_of(p, s, ROLE_EXPOSED));
     else
-        pen_box(p, x, top, w, h, lanes_shade(p, t, s, c));
+        pen_box(p, x, top, w + (goes_on(c, end, s->lane) ? SEAM : 0), h, lanes_shade(p, t, s, c));
 }
 
-static void paint_cells(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
-                        const struct lane_style *s, double y)
+static void paint_cells(const struct pen *p, const struct axis *a, const struct tables *t,
+                        const GArray *cells, const struct lane_style *s, double y)
 {
     for (unsigned i = 0; i < cells->len; i++) {
         const struct cell *c = &g_array_index(cells, struct cell, i);
@@ -106,20 +119,22 @@ static void paint_cells(const struct pen *p, const struct axis *a, const struct 
         }
         lanes_belong(p, t, c);
         if (c->share > 0)
-            paint_share(p, a, t, c, s, y);
+            paint_share(p, a, t, c, &g_array_index(cells, struct cell, cells->len), s, y);
         else
             pen_box(p, e.x, y, e.w, s->lane, shade);
     }
 }
 
 /* Over cells, the last of which is what each belongs to. */
-static void paint_intervals(const struct pen *p, const struct axis *a, const struct tables *t, const GArray *cells,
-                            const struct intervals *set, double y, double h, struct shade shade, bool hatch)
+static void paint_intervals(const struct pen *p, const struct axis *a, const struct tables *t,
+                            const GArray *cells, const struct intervals *set, double y, double h,
+                            struct shade shade, bool hatch)
 {
     unsigned last = 0;
 
     for (size_t i = 0; i < set->n; i++) {
-        while (last + 1 < cells->len && g_array_index(cells, struct cell, last + 1).start_ns < set->v[i].end_ns)
+        while (last + 1 < cells->len &&
+               g_array_index(cells, struct cell, last + 1).start_ns < set->v[i].end_ns)
             last++;
         struct extent e = lanes_extent(a, set->v[i].start_ns, set->v[i].end_ns);
         if (cells->len) {
@@ -187,7 +202,8 @@ static void add_spans(const struct pen *p, const struct axis *a, const struct ta
         const char *length = format_duration(c->end_ns - c->start_ns, time);
         const bool sized = comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets;
         g_autofree char *about =
-            sized ? g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), length) : g_strdup(length);
+            sized ? g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), length)
+                  : g_strdup(length);
         pen_span(p, e.x, y, e.w, s->lane, name, english_name, row->rank, about);
     }
 }

@@ -276,14 +276,19 @@ char *say_known(const struct language *l, const char *section, const char *text)
     g_autofree char *prefix = g_strconcat(section, ".", NULL);
     GHashTableIter i;
     gpointer key, form;
+    size_t longest = 0;
     char *said = NULL;
 
     g_hash_table_iter_init(&i, language_standard()->texts);
-    while (!said && g_hash_table_iter_next(&i, &key, &form)) {
+    while (g_hash_table_iter_next(&i, &key, &form)) {
         g_autoptr(GPtrArray) kept = g_ptr_array_new_with_free_func(g_free);
         struct binding b = {0};
-        if (g_str_has_prefix(key, prefix) && take_form(form, text, &b, kept))
-            said = fill(key, text_of(l, key), &b);
+        /* A shorter one may take for a name what another has words for. */
+        if (!g_str_has_prefix(key, prefix) || strlen(form) <= longest || !take_form(form, text, &b, kept))
+            continue;
+        longest = strlen(form);
+        g_free(said);
+        said = fill(key, text_of(l, key), &b);
     }
     return said ? said : g_strdup(text);
 }

@@ -1,4 +1,5 @@
-/* Each bucket on the axis of backward: when it was ready, launched and reduced, and which of them costs the step. */
+/* Each bucket on the axis of backward: when it was ready, launched and reduced, and which of them costs the
+ * step. */
 #include "viz/figure.h"
 
 #include <stdlib.h>
@@ -19,8 +20,9 @@ enum { STEP_MARKS, STEP_WAIT, STEP_HIDDEN, STEP_EXPOSED };
 struct row {
     uint32_t number;
     /* In this order, 0 or later: of the all-reduce what computation hides comes first, up to copies_ns, then
-     * what copies hide, up to the middle. */
-    int64_t ready_ns, launch_ns, start_ns, copies_ns, middle_ns, end_ns;
+     * what copies hide, up to the middle, then what is neither, as an earlier bucket has it, up to exposed.
+     */
+    int64_t ready_ns, launch_ns, start_ns, copies_ns, middle_ns, from_ns, end_ns;
     int64_t exposed_ns;
 };
 
@@ -31,7 +33,7 @@ struct scene {
     struct unit unit;
     struct row *rows; /* in launch order */
     uint32_t n, costliest;
-    bool apart;       /* nothing overlaps by intent */
+    bool apart; /* nothing overlaps by intent */
     struct frame_rows place;
 };
 
@@ -45,7 +47,8 @@ static struct row make_row(const struct digest_bucket *b, uint32_t number)
     r.start_ns = MAX(r.launch_ns, b->start_ns);
     r.end_ns = MAX(r.start_ns, b->end_ns);
     r.exposed_ns = CLAMP(b->exposed_ns, 0, r.end_ns - r.start_ns);
-    r.middle_ns = r.end_ns - r.exposed_ns;
+    r.from_ns = r.end_ns - r.exposed_ns;
+    r.middle_ns = r.start_ns + CLAMP(b->hidden_ns, 0, r.from_ns - r.start_ns);
     r.copies_ns = r.middle_ns - CLAMP(b->copied_ns, 0, r.middle_ns - r.start_ns);
     return r;
 }
@@ -93,6 +96,20 @@ static void choose_rows(struct scene *s)
             s->costliest = i;
 }
 
+static uint32_t rank_of(const struct scene *s, uint32_t i)
+{
+    return s->digest->buckets[s->rows[i].number].rank;
+}
+
+/* Older files have each bucket on the rank where it ends last. */
+static bool one_rank(const struct scene *s)
+{
+    for (uint32_t i = 1; i < s->n; i++)
+        if (rank_of(s, i) != rank_of(s, 0))
+            return false;
+    return true;
+}
+
 /* --- words */
 
 /* What most of the bucket's exposed time is for; NULL: unknown.  g_free. */
@@ -114,8 +131,9 @@ static char *cause_text(const struct scene *s, const struct row *r)
     if (causes->ns[most] <= 0)
         return NULL;
     if (most == CAUSE_LATE_PEER) {
-        g_autofree char *rank =
-            causes->late_rank == OP_NONE ? g_strdup(word(p->lang, "overlap-figure.a-peer")) : pen_rank(p, causes->late_rank);
+        g_autofree char *rank = causes->late_rank == OP_NONE
+                                    ? g_strdup(word(p->lang, "overlap-figure.a-peer"))
+                                    : pen_rank(p, causes->late_rank);
         return say(p->lang, keys[most], "rank", rank, NULL);
     }
     return g_strdup(word(p->lang, s->apart ? "overlap-figure.apart" : keys[most]));
@@ -142,16 +160,18 @@ static char *bucket_name(const struct pen *p, uint32_t number)
 static char *message(const struct scene *s, const struct pen *p)
 {
     const struct row *r = &s->rows[s->costliest];
+    g_autofree char *rank = pen_rank(p, rank_of(s, s->costliest));
     bool copies = false;
     char time[32];
 
     for (uint32_t i = 0; i < s->n; i++)
         copies |= s->rows[i].middle_ns > s->rows[i].copies_ns;
-    return r->exposed_ns == 0 ? g_strdup(word(p->lang, copies ? "overlap-figure.headline-copies"
-                                                              : "overlap-figure.headline-hidden"))
-                              : say(p->lang, "overlap-figure.headline", "n",
-                                    count((uint64_t)r->number + p->look->count_from), "time",
-                                    format_duration(r->exposed_ns, time), NULL);
+    return r->exposed_ns == 0
+               ? g_strdup(word(p->lang,
+                               copies ? "overlap-figure.headline-copies" : "overlap-figure.headline-hidden"))
+               : say(p->lang, one_rank(s) ? "overlap-figure.headline" : "overlap-figure.headline-rank", "n",
+                     count((uint64_t)r->number + p->look->count_from), "time",
+                     format_duration(r->exposed_ns, time), "rank", rank, NULL);
 }
 
 /* --- what stands where */
@@ -167,7 +187,8 @@ static void leave_room(struct scene *s)
     const struct row *r = &s->rows[s->costliest];
     g_autofree char *text = beside_text(s, r);
 
-    if (pen_width(&s->frame.pen, &s->frame.pen.strong, text) > at(s, r->ready_ns) - MARK - FRAME_AIR - s->scale.at0)
+    if (pen_width(&s->frame.pen, &s->frame.pen.strong, text) >
+        at(s, r->ready_ns) - MARK - FRAME_AIR - s->scale.at0)
         frame_leave_beside(&s->frame, &s->scale, (double)r->end_ns / s->unit.size / s->scale.high, text);
 }
 
@@ -184,7 +205,8 @@ static void place_columns(struct scene *s)
         gutter = MAX(gutter, pen_width(p, &p->strong, name));
     }
     s->unit = unit_of_time((double)most_ns);
-    s->scale = (struct scale){0, (double)most_ns / s->unit.size, s->frame.x0 + gutter + 3 * FRAME_AIR, s->frame.x1, false};
+    s->scale = (struct scale){0, (double)most_ns / s->unit.size, s->frame.x0 + gutter + 3 * FRAME_AIR,
+                              s->frame.x1, false};
     if (s->rows[s->costliest].exposed_ns > 0)
         leave_room(s);
 }
@@ -192,12 +214,14 @@ static void place_columns(struct scene *s)
 /* --- paint */
 
 /* Right of the bar, or left of it where that has more room, on a plain ground. */
-static void paint_beside(const struct scene *s, const struct row *r, const char *text, double y, bool costliest)
+static void paint_beside(const struct scene *s, const struct row *r, const char *text, double y,
+                         bool costliest)
 {
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
     const struct font font = pen_capped(costliest ? &p->strong : &p->text, s->place.bar + MARK);
-    const double after = at(s, r->end_ns) + FRAME_AIR, before = at(s, r->ready_ns) - MARK - FRAME_AIR, h = font.size * 1.25;
+    const double after = at(s, r->end_ns) + FRAME_AIR, before = at(s, r->ready_ns) - MARK - FRAME_AIR,
+                 h = font.size * 1.25;
     const bool right = pen_width(p, &font, text) <= f->x1 - after || f->x1 - after > before - s->scale.at0;
     g_autofree char *shown = pen_ellipsize(p, &font, text, right ? f->x1 - after : before - s->scale.at0);
     const double w = pen_width(p, &font, shown);
@@ -226,6 +250,14 @@ static void paint_part(const struct scene *s, int64_t from_ns, int64_t to_ns, do
     frame_bar(f, at(s, from_ns), at(s, to_ns), y, s->place.bar, pen_shade(&f->pen, role), exposed, 2, texts);
 }
 
+static void paint_thin(const struct scene *s, int64_t from_ns, int64_t to_ns, double y)
+{
+    const double thin = s->place.bar * WAIT_PART, x = at(s, from_ns);
+
+    pen_box(&s->frame.pen, x, y + (s->place.bar - thin) / 2, at(s, to_ns) - x, thin,
+            pen_shade(&s->frame.pen, ROLE_WAIT));
+}
+
 /* Ready from above, launched from below. */
 static void paint_marks(const struct scene *s, const struct row *r, double y)
 {
@@ -248,7 +280,7 @@ static void paint_row(const struct scene *s, uint32_t i, double y)
     const struct pen *p = &f->pen;
     const struct row *r = &s->rows[i];
     const struct font strong = pen_capped(&p->strong, s->place.bar + MARK);
-    const double x0 = at(s, r->ready_ns), x1 = at(s, r->start_ns), thin = s->place.bar * WAIT_PART;
+    const double x0 = at(s, r->ready_ns);
     const struct pen english = pen_english(p);
     g_autofree char *name = bucket_name(p, r->number), *english_name = bucket_name(&english, r->number),
                     *about = beside_text(s, r);
@@ -257,13 +289,15 @@ static void paint_row(const struct scene *s, uint32_t i, double y)
     belong(p, DRAW_NONE, r->ready_ns);
     frame_text(f, f->x0 + FRAME_AIR / 2, y + s->place.bar / 2, &strong, ALIGN_LEFT, ROLE_INK, name);
     belong(p, STEP_WAIT, r->ready_ns);
-    if (x1 > x0)
-        pen_box(p, x0, y + (s->place.bar - thin) / 2, x1 - x0, thin, pen_shade(p, ROLE_WAIT));
+    if (r->start_ns > r->ready_ns)
+        paint_thin(s, r->ready_ns, r->start_ns, y);
     belong(p, STEP_HIDDEN, r->start_ns);
     paint_part(s, r->start_ns, r->copies_ns, y, ROLE_COMM, false);
     paint_part(s, r->copies_ns, r->middle_ns, y, ROLE_PACK, false);
-    belong(p, STEP_EXPOSED, r->middle_ns);
-    paint_part(s, r->middle_ns, r->end_ns, y, ROLE_COMM, true);
+    if (r->from_ns > r->middle_ns)
+        paint_thin(s, r->middle_ns, r->from_ns, y);
+    belong(p, STEP_EXPOSED, r->from_ns);
+    paint_part(s, r->from_ns, r->end_ns, y, ROLE_COMM, true);
     belong(p, STEP_MARKS, r->launch_ns);
     paint_marks(s, r, y);
     belong(p, STEP_EXPOSED, r->end_ns);
@@ -284,12 +318,14 @@ static void paint_flags(const struct scene *s)
     char time[32];
 
     if (s->digest->backward_ns > 0) {
-        g_autofree char *whole = say(p->lang, "timeline.end-of-backward", "time", format_duration(s->digest->backward_ns, time), NULL);
+        g_autofree char *whole = say(p->lang, "timeline.end-of-backward", "time",
+                                     format_duration(s->digest->backward_ns, time), NULL);
         const char *const texts[] = {whole, word(p->lang, "timeline.end-of-backward-brief")};
         const char *text = pen_fit(p, &p->strong, 2, texts, x - FRAME_AIR - f->x0);
         if (text)
             frame_text(f, x - FRAME_AIR, y, &p->strong, ALIGN_RIGHT, ROLE_INK, text);
-        pen_line(p, x, s->place.top + 2, x, s->place.axis - (s->place.shown < s->n ? FRAME_NOTE : 0), pen_color(p, ROLE_INK), 1.5, true);
+        pen_line(p, x, s->place.top + 2, x, s->place.axis - (s->place.shown < s->n ? FRAME_NOTE : 0),
+                 pen_color(p, ROLE_INK), 1.5, true);
         room = x - (text ? pen_width(p, &p->strong, text) : 0) - 3 * FRAME_AIR - s->scale.at0;
     }
     if (pen_width(p, &p->text, begins) <= room)
@@ -305,15 +341,15 @@ static void paint_rows(const struct scene *s)
 
     pen_belong_rest(p);
     if (s->rows[s->costliest].exposed_ns > 0)
-        pen_box(p, f->x0, y + s->costliest * each - MARK - BAND, f->x1 - f->x0, s->place.bar + 2 * (MARK + BAND),
-                pen_shade(p, ROLE_LANE));
+        pen_box(p, f->x0, y + s->costliest * each - MARK - BAND, f->x1 - f->x0,
+                s->place.bar + 2 * (MARK + BAND), pen_shade(p, ROLE_LANE));
     pen_belong_rank_only(p);
     paint_flags(s);
     for (uint32_t i = 0; i < s->place.shown; i++, y += each)
         paint_row(s, i, y);
     if (s->place.shown < s->n) {
-        g_autofree char *text =
-            say(p->lang, "overlap-figure.hidden-buckets", "shown", count(s->place.shown), "n", count(s->n), NULL);
+        g_autofree char *text = say(p->lang, "overlap-figure.hidden-buckets", "shown", count(s->place.shown),
+                                    "n", count(s->n), NULL);
         frame_text(f, f->x0, y - MARK + FRAME_NOTE / 2 - 2, &p->small, ALIGN_LEFT, ROLE_MUTED, text);
     }
 }
@@ -322,7 +358,7 @@ static void paint_legend(struct scene *s)
 {
     const struct pen *p = &s->frame.pen;
     const struct shade ink = pen_shade(p, ROLE_INK), comm = pen_shade(p, ROLE_COMM);
-    bool waits = false, hides = false, copies = false, exposes = false;
+    bool waits = false, rests = false, hides = false, copies = false, exposes = false;
     struct legend_entry entries[6] = {
         {.text = word(p->lang, "legend.ready"), .shade = ink, .mark = true},
         {.text = word(p->lang, "overlap-figure.launch"), .shade = ink, .mark = true, .rise = true}};
@@ -330,19 +366,23 @@ static void paint_legend(struct scene *s)
 
     for (uint32_t i = 0; i < s->n; i++) {
         waits |= s->rows[i].start_ns > s->rows[i].ready_ns;
+        rests |= s->rows[i].from_ns > s->rows[i].middle_ns;
         hides |= s->rows[i].copies_ns > s->rows[i].start_ns;
         copies |= s->rows[i].middle_ns > s->rows[i].copies_ns;
         exposes |= s->rows[i].exposed_ns > 0;
     }
-    if (waits)
-        entries[n++] = (struct legend_entry){.text = word(p->lang, "overlap-figure.wait"), .shade = pen_shade(p, ROLE_WAIT)};
+    if (waits || rests)
+        entries[n++] = (struct legend_entry){
+            .text = word(p->lang, rests ? "overlap-figure.wait-beside" : "overlap-figure.wait"),
+            .shade = pen_shade(p, ROLE_WAIT)};
     if (hides)
         entries[n++] = (struct legend_entry){.text = word(p->lang, "overlap-figure.hidden"), .shade = comm};
     if (copies)
         entries[n++] = (struct legend_entry){.text = word(p->lang, "overlap-figure.copies"),
                                              .shade = pen_shade(p, ROLE_PACK)};
     if (exposes)
-        entries[n++] = (struct legend_entry){.text = word(p->lang, "overlap-figure.exposed"), .shade = comm, .exposed = true};
+        entries[n++] = (struct legend_entry){
+            .text = word(p->lang, "overlap-figure.exposed"), .shade = comm, .exposed = true};
     frame_legend(&s->frame, n, entries);
 }
 
@@ -368,8 +408,11 @@ static bool drawable(const struct figure_input *in, GError **error)
 static bool paint(struct scene *s, const struct pen *pen, GError **error)
 {
     g_autofree char *what = message(s, pen), *title = frame_headline(pen, s->digest, what),
-                    *origin = frame_origin(pen, s->digest),
-                    *caption = g_strdup_printf("%s · %s", origin, word(pen->lang, "overlap-figure.caption"));
+                    *origin = frame_origin(pen, s->digest), *rank = pen_rank(pen, rank_of(s, 0)),
+                    *about = say(pen->lang,
+                                 one_rank(s) ? "overlap-figure.caption" : "overlap-figure.caption-ranks",
+                                 "rank", rank, NULL),
+                    *caption = g_strdup_printf("%s · %s", origin, about);
 
     s->frame = frame_begin(pen, title, what, caption);
     paint_legend(s);
@@ -399,6 +442,7 @@ static bool draw_overlap(const struct figure_input *in, const struct pen *pen, G
 
 const struct figure figure_overlap = {
     .name = "overlap",
-    .summary = "buckets on the axis of backward: hidden, exposed, waiting and why, so which bucket costs the step",
+    .summary =
+        "buckets on the axis of backward: hidden, exposed, waiting and why, so which bucket costs the step",
     .draw = draw_overlap,
 };

@@ -33,6 +33,20 @@ static bool find_step(struct collector *c)
     return c->start_ns < c->end_ns;
 }
 
+static void find_gangs(struct collector *c)
+{
+    const struct trace *t = c->trace;
+
+    c->gang_start_ns = g_new(int64_t, t->n_ops);
+    for (size_t i = 0; i < t->n_ops; i++)
+        c->gang_start_ns[i] = INT64_MIN;
+    for (size_t i = 0; i < t->n_ops; i++) {
+        const struct trace_op *op = &t->ops[i];
+        if (of_step(c, op) && op->tag.gang < t->n_ops)
+            c->gang_start_ns[op->tag.gang] = MAX(c->gang_start_ns[op->tag.gang], op->start_ns);
+    }
+}
+
 static void index_trace(struct collector *c, struct step_rows *out)
 {
     const struct trace *t = c->trace;
@@ -45,14 +59,7 @@ static void index_trace(struct collector *c, struct step_rows *out)
     c->block = g_new(uint32_t, t->t.n_layers);
     for (uint32_t i = 0; i < t->t.n_layers; i++)
         c->block[i] = i && g_str_equal(t->t.layers[i].block, t->t.layers[i - 1].block) ? c->block[i - 1] : i;
-    c->gang_start_ns = g_new(int64_t, t->n_ops);
-    for (size_t i = 0; i < t->n_ops; i++)
-        c->gang_start_ns[i] = INT64_MIN;
-    for (size_t i = 0; i < t->n_ops; i++) {
-        const struct trace_op *op = &t->ops[i];
-        if (of_step(c, op) && op->tag.gang < t->n_ops)
-            c->gang_start_ns[op->tag.gang] = MAX(c->gang_start_ns[op->tag.gang], op->start_ns);
-    }
+    find_gangs(c);
 }
 
 static enum role role_of(unsigned kind)
@@ -177,7 +184,8 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
         before->end_ns = MAX(before->end_ns, cell.end_ns);
         before->kind = cell.kind == OP_ALLREDUCE ? cell.kind : before->kind;
     } else {
-        struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns, tag->bucket};
+        struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns,
+                                  tag->bucket};
         g_array_append_val(row->comm, cell);
         if (tag->bucket < c->trace->t.n_buckets)
             g_array_append_val(row->marks, mark);
@@ -218,6 +226,11 @@ static bool is_message(const struct collector *c, const struct op_tag *tag)
            (tag->kind == OP_SEND || tag->kind == OP_RECV);
 }
 
+static bool is_backward(unsigned kind)
+{
+    return kind == OP_BWD || kind == OP_BWD_INPUT || kind == OP_BWD_WEIGHT || kind == OP_PACK;
+}
+
 static void add_op(const struct collector *c, const struct trace_op *op)
 {
     struct row *row = c->row_of_lane[op->lane];
@@ -227,8 +240,7 @@ static void add_op(const struct collector *c, const struct trace_op *op)
     if (!row || cls == LANE_HOST)
         return;
     row->end_ns = MAX(row->end_ns, end_ns);
-    if (op->tag.kind == OP_BWD || op->tag.kind == OP_BWD_INPUT || op->tag.kind == OP_BWD_WEIGHT ||
-        op->tag.kind == OP_PACK)
+    if (is_backward(op->tag.kind))
         row->backward_end_ns = MAX(row->backward_end_ns, end_ns);
     if (cls == LANE_COMM && is_message(c, &op->tag))
         add_message(c, row, op);
@@ -330,12 +342,17 @@ uint32_t rows_micro_batches(const struct trace *trace, uint32_t step)
 
 bool rows_communicate(const struct trace *trace, uint32_t step)
 {
-    const struct collector c = {.trace = trace, .step = step};
+    struct collector c = {.trace = trace, .step = step};
+    bool any = false;
 
-    for (size_t i = 0; i < trace->n_ops; i++)
-        if (of_step(&c, &trace->ops[i]) && trace->t.lanes[trace->ops[i].lane].cls == LANE_COMM)
-            return true;
-    return false;
+    find_gangs(&c);
+    for (size_t i = 0; i < trace->n_ops && !any; i++) {
+        const struct trace_op *op = &trace->ops[i];
+        const bool moves = !is_message(&c, &op->tag) || together_ns(&c, op) < op->end_ns;
+        any = of_step(&c, op) && trace->t.lanes[op->lane].cls == LANE_COMM && moves;
+    }
+    g_free(c.gang_start_ns);
+    return any;
 }
 
 bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t step, uint32_t n_ranks,
@@ -353,8 +370,11 @@ bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t ste
     index_trace(&c, out);
     c.n_micro = rows_micro_batches(trace, step);
     for (size_t i = 0; i < trace->n_ops; i++)
-        if (of_step(&c, &trace->ops[i]))
+        if (of_step(&c, &trace->ops[i])) {
             add_op(&c, &trace->ops[i]);
+            if (is_backward(trace->ops[i].tag.kind))
+                out->backward_end_ns = MAX(out->backward_end_ns, trace->ops[i].end_ns - c.start_ns);
+        }
     find_span_steps(&c);
     for (uint32_t r = 0; r < n_ranks; r++) {
         row_order(&out->rows[r]);

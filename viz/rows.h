@@ -17,12 +17,13 @@ struct ready_mark {
 struct row {
     uint32_t rank;
     /* Cells.  first and last are layers, the first of their blocks, or LAYER_NONE; of an optimizer step of
-     * one bucket, that bucket; in a pipeline the stage, an action a cell.  micro: OP_NONE where the step has no more than one micro-batch. */
+     * one bucket, that bucket; in a pipeline the stage, an action a cell.  micro: OP_NONE where the step has
+     * no more than one micro-batch. */
     GArray *copies, *compute;
-    GArray *comm;           /* cells, one a collective from its first hop to its last; first is the bucket;
-                               of messages between stages one a transfer: first OP_NONE, last the peer */
-    struct intervals gaps;  /* inside comm cells, between hops: nothing is on the lane */
-    struct intervals waits; /* in which a member waits for its peers */
+    GArray *comm;             /* cells, one a collective from its first hop to its last; first is the bucket;
+                                 of messages between stages one a transfer: first OP_NONE, last the peer */
+    struct intervals gaps;    /* inside comm cells, between hops: nothing is on the lane */
+    struct intervals waits;   /* in which a member waits for its peers */
     struct intervals exposed; /* communication with no computation beside it */
     GArray *marks;            /* struct ready_mark, in order of start */
     int64_t backward_end_ns;  /* 0: the rank has no backward */
@@ -33,11 +34,13 @@ struct row {
 struct step_rows {
     struct row *rows; /* n of them, in the order asked for */
     uint32_t n;
-    int64_t span_ns; /* of the whole step, all ranks */
+    int64_t span_ns;         /* of the whole step, all ranks */
+    int64_t backward_end_ns; /* of all ranks; 0: there is no backward */
 };
 
 uint32_t rows_micro_batches(const struct trace *, uint32_t step); /* of a step; at least 1 */
-bool rows_communicate(const struct trace *, uint32_t step);       /* any rank, in that step */
+/* Any rank, in that step; of a pipeline's messages only those that take time. */
+bool rows_communicate(const struct trace *, uint32_t step);
 /* Step `step` of the trace for these ranks.  False: no op of it takes time. */
 bool rows_collect(struct step_rows *, const struct trace *, uint32_t step, uint32_t n_ranks,
                   const uint32_t *ranks);

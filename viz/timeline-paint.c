@@ -56,7 +56,8 @@ static void paint_exposed(const struct timeline *s, const struct step_rows *rows
     if (text)
         pen_belong_rest(&s->frame.pen);
     if (text)
-        paint_beside(s, at_ns, lanes_comm_y(style, y) + style->lane / 2, style->lane, role, text);
+        paint_beside(s, at_ns, (style->comm ? lanes_comm_y(style, y) : y) + style->lane / 2, style->lane,
+                     role, text);
 }
 
 static void paint_rank(const struct timeline *s, uint32_t i)
@@ -89,8 +90,9 @@ static void paint_hidden(const struct timeline *s)
     if (s->shown == n)
         return;
     g_autofree char *slowest = pen_rank(p, s->in->analysis->slowest_rank);
-    g_autofree char *whole = say(p->lang, "timeline.hidden-ranks", "shown", count(s->shown), "n", count(n),
-                                 "slowest", slowest, NULL);
+    g_autofree char *whole =
+        say(p->lang, s->shown > 2 ? "timeline.hidden-ranks-spread" : "timeline.hidden-ranks", "shown",
+            count(s->shown), "n", count(n), "slowest", slowest, NULL);
     g_autofree char *text = pen_ellipsize(p, &p->small, whole, f->x1 - f->x0 - 4);
     pen_box(p, f->x0, s->hidden_y + 4, pen_width(p, &p->small, text) + 3, TIMELINE_HIDDEN - 4,
             pen_shade(p, ROLE_BACKGROUND));
@@ -103,15 +105,15 @@ static void paint_pole(const struct timeline *s, double x, double bottom, bool d
     pen_line(&s->frame.pen, x, s->notes_y + 4, x, bottom, pen_color(&s->frame.pen, ROLE_INK), 1.5, dashed);
 }
 
-/* Of the topmost rank. */
+/* Of the rank that is the last to end it. */
 static void paint_backward_flag(const struct timeline *s, double y)
 {
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
-    const int64_t back_ns = s->ranks.rows[0].backward_end_ns;
+    const int64_t back_ns = s->ranks.backward_end_ns;
     char time[32];
 
-    if (back_ns <= s->from_ns)
+    if (back_ns <= s->from_ns || back_ns > s->to_ns)
         return;
     pen_belong(p, KEY_PHASE, PHASE_BACKWARD);
     pen_belong(p, KEY_TIME, back_ns);

@@ -116,16 +116,27 @@ static void place_rows(struct timeline *s)
     s->axis_y = y;
 }
 
-/* The first ranks, and the slowest in place of the last of them if it is beyond. */
+/* The first, the last and some between, as far from each other; in place of the nearest of them the slowest.
+ */
+static void choose_ranks(const struct timeline *s, uint32_t *ranks)
+{
+    const uint64_t n = s->in->trace->t.n_ranks, slowest = s->in->analysis->slowest_rank,
+                   steps = MAX(1, s->shown - 1);
+
+    for (uint32_t i = 0; i < s->shown; i++)
+        ranks[i] = (uint32_t)((i * (n - 1) + steps / 2) / steps);
+    uint64_t nearest = (slowest * steps + (n - 1) / 2) / MAX(1, n - 1) % s->shown;
+    if (s->shown > 2 && slowest && slowest < n - 1)
+        nearest = CLAMP(nearest, 1, s->shown - 2);
+    ranks[nearest] = (uint32_t)slowest;
+}
+
 static void collect(struct timeline *s)
 {
     const struct figure_input *in = s->in;
     g_autofree uint32_t *ranks = g_new(uint32_t, s->shown);
 
-    for (uint32_t i = 0; i < s->shown; i++)
-        ranks[i] = i;
-    if (in->analysis->slowest_rank >= s->shown)
-        ranks[s->shown - 1] = in->analysis->slowest_rank;
+    choose_ranks(s, ranks);
     for (uint32_t i = 0; s->frame.pen.look->ranks_up && i < s->shown / 2; i++) {
         const uint32_t rank = ranks[i];
         ranks[i] = ranks[s->shown - 1 - i];
@@ -139,6 +150,11 @@ static void collect(struct timeline *s)
 
 /* --- what stands where, from left to right */
 
+static bool bubbles(const struct timeline *s)
+{
+    return s->in->analysis->pipeline && s->in->trace->t.n_ranks > 1;
+}
+
 char *timeline_beside(const struct timeline *s, const struct step_rows *rows, const struct row *row,
                       const struct analysis *a, int64_t *at_ns)
 {
@@ -146,7 +162,7 @@ char *timeline_beside(const struct timeline *s, const struct step_rows *rows, co
     const uint32_t step = rows == &s->ranks ? s->step : a->median_step;
     char time[32];
 
-    if (!s->comm || (rows == &s->ranks && s->to_ns < rows->span_ns))
+    if ((!s->comm && !bubbles(s)) || (rows == &s->ranks && s->to_ns < rows->span_ns))
         return NULL;
     /* Right of the line at the end of the step, which ranks share; of others, of what is there. */
     *at_ns = rows == &s->ranks ? rows->span_ns : MAX(row->comm_end_ns, row->backward_end_ns);

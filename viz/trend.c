@@ -1,5 +1,5 @@
-/* A history's steps, run after run: medians with their spread, the band that compare's threshold leaves around what a run is
- * compared with, what was called slower or faster, and where the work changed. */
+/* A history's steps, run after run: medians with their spread, the band that compare's threshold leaves
+ * around what a run is compared with, what was called slower or faster, and where the work changed. */
 #include "viz/figure.h"
 
 #include <math.h>
@@ -46,6 +46,11 @@ static void belong(const struct scene *s, uint32_t i)
 static bool was(const struct trend_place *place, const char *verdict)
 {
     return !g_strcmp0(place->run->verdict, verdict);
+}
+
+static bool hollow(const struct trend_place *place)
+{
+    return place->run->why_not || was(place, "incomparable");
 }
 
 /* --- where */
@@ -105,7 +110,8 @@ static void paint_y_axis(const struct scene *s)
         char text[32];
         const double y = scale_at(&s->y, tick * step);
         pen_line(&f->pen, s->x0, y, s->x1, y, pen_color(&f->pen, ROLE_GRID), 1, false);
-        frame_text(f, s->x0 - FRAME_AIR, y, &f->pen.text, ALIGN_RIGHT, ROLE_MUTED, scale_text(tick * step, step, text));
+        frame_text(f, s->x0 - FRAME_AIR, y, &f->pen.text, ALIGN_RIGHT, ROLE_MUTED,
+                   scale_text(tick * step, step, text));
     }
     frame_text(f, f->x0, f->y0 + TITLE_LINE / 2, &f->pen.text, ALIGN_LEFT, ROLE_MUTED, shown);
 }
@@ -132,8 +138,8 @@ static void paint_x_axis(const struct scene *s)
         clear_from = x + half + TICK_APART;
     }
     pen_belong_rank_only(p);
-    frame_text(f, (s->x0 + s->x1) / 2, s->y.at0 + TICK_LINE + AXIS_LINE / 2, &p->text, ALIGN_CENTER, ROLE_MUTED,
-               word(p->lang, s->names));
+    frame_text(f, (s->x0 + s->x1) / 2, s->y.at0 + TICK_LINE + AXIS_LINE / 2, &p->text, ALIGN_CENTER,
+               ROLE_MUTED, word(p->lang, s->names));
 }
 
 /* Around what each run is compared with; equal neighbours are one box. */
@@ -191,7 +197,8 @@ static void paint_spread(const struct scene *s)
         const struct trend_place *place = &s->places[i];
         const double width = CLAMP((s->x1 - s->x0) / s->n / 4, 2, POINT);
         belong(s, i);
-        pen_line(p, x_of(s, i), y_of(s, place->low), x_of(s, i), y_of(s, place->high), spread_shade(p).color, width, false);
+        pen_line(p, x_of(s, i), y_of(s, place->low), x_of(s, i), y_of(s, place->high), spread_shade(p).color,
+                 width, false);
     }
 }
 
@@ -221,8 +228,8 @@ static void paint_points(const struct scene *s)
     for (uint32_t i = 1; i < s->n; i++) {
         belong(s, i);
         if (!trend_is_new(s->places, i))
-            pen_line(p, x_of(s, i - 1), y_of(s, s->places[i - 1].median), x_of(s, i), y_of(s, s->places[i].median), color, 2.5,
-                     false);
+            pen_line(p, x_of(s, i - 1), y_of(s, s->places[i - 1].median), x_of(s, i),
+                     y_of(s, s->places[i].median), color, 2.5, false);
     }
     for (uint32_t i = 0; i < s->n; i++) {
         const struct trend_place *place = &s->places[i];
@@ -231,7 +238,7 @@ static void paint_points(const struct scene *s)
         g_autofree char *name = trend_name(&s->places[i], i, s->names);
         belong(s, i);
         pen_box(p, x - size / 2, y - size / 2, size, size, (struct shade){color, HATCH_NONE, 0});
-        if (place->run->why_not || was(place, "incomparable"))
+        if (hollow(place))
             pen_box(p, x - size / 4, y - size / 4, size / 2, size / 2, pen_shade(p, ROLE_BACKGROUND));
         pen_span(p, x - size / 2, y - size / 2, size, size, name, NULL, OP_NONE,
                  format_duration((int64_t)MIN(place->median, 9e18), time));
@@ -252,7 +259,8 @@ static void paint_marks(const struct scene *s)
         clear[slower] = x + MARK / 2;
         belong(s, i);
         if (slower)
-            pen_rise(p, x, MAX(s->y.at1, y_of(s, s->places[i].high) - MARK - 4), MARK, pen_color(p, ROLE_INK));
+            pen_rise(p, x, MAX(s->y.at1, y_of(s, s->places[i].high) - MARK - 4), MARK,
+                     pen_color(p, ROLE_INK));
         else
             pen_mark(p, x, MIN(s->y.at0 - MARK, y_of(s, s->places[i].low) + 4), MARK, pen_color(p, ROLE_INK));
     }
@@ -262,26 +270,35 @@ static void paint_legend(struct scene *s)
 {
     const struct pen *p = &s->frame.pen;
     const struct shade ink = pen_shade(p, ROLE_INK);
-    bool slower = false, faster = false, series = false;
+    bool slower = false, faster = false, apart = false, series = false;
     char percent[32];
-    g_autofree char *band = say(p->lang, "trend.band", "percent", words_percent(100 * relative(), percent), NULL);
-    struct legend_entry entries[6];
+    g_autofree char *band =
+        say(p->lang, "trend.band", "percent", words_percent(100 * relative(), percent), NULL);
+    struct legend_entry entries[7];
     unsigned n = 0;
 
     for (uint32_t i = 0; i < s->n; i++) {
         slower |= was(&s->places[i], "slower");
         faster |= was(&s->places[i], "faster");
+        apart |= hollow(&s->places[i]);
         series |= trend_is_new(s->places, i);
     }
-    entries[n++] = (struct legend_entry){.text = word(p->lang, "trend.median"), .shade = {palette_line(p->palette, 0), HATCH_NONE, 0}};
+    entries[n++] = (struct legend_entry){.text = word(p->lang, "trend.median"),
+                                         .shade = {palette_line(p->palette, 0), HATCH_NONE, 0}};
     entries[n++] = (struct legend_entry){.text = word(p->lang, "trend.spread"), .shade = spread_shade(p)};
     entries[n++] = (struct legend_entry){.text = band, .shade = pen_shade(p, ROLE_LANE)};
+    if (apart)
+        entries[n++] = (struct legend_entry){
+            .text = word(p->lang, "trend.hollow"), .shade = entries[0].shade, .core = true};
     if (slower)
-        entries[n++] = (struct legend_entry){.text = word(p->lang, "trend.slower"), .shade = ink, .mark = true, .rise = true};
+        entries[n++] = (struct legend_entry){
+            .text = word(p->lang, "trend.slower"), .shade = ink, .mark = true, .rise = true};
     if (faster)
-        entries[n++] = (struct legend_entry){.text = word(p->lang, "trend.faster"), .shade = ink, .mark = true};
+        entries[n++] =
+            (struct legend_entry){.text = word(p->lang, "trend.faster"), .shade = ink, .mark = true};
     if (series)
-        entries[n++] = (struct legend_entry){.text = word(p->lang, "trend.series"), .shade = ink, .line = true};
+        entries[n++] =
+            (struct legend_entry){.text = word(p->lang, "trend.series"), .shade = ink, .line = true};
     frame_legend(&s->frame, n, entries);
 }
 
@@ -294,14 +311,20 @@ static char *message(const struct scene *s, const struct language *l)
     char time[32], percent[32];
 
     words_percent(100 * fabs(change), percent);
-    return say(l, !last->before ? "trend.first" : change >= 0 ? "trend.above" : "trend.below", "time",
-               format_duration((int64_t)MIN(last->median, 9e18), time), "percent", percent, "n", count(last->before), NULL);
+    return say(l,
+               !last->before  ? "trend.first"
+               : hollow(last) ? "trend.incomparable"
+               : change >= 0  ? "trend.above"
+                              : "trend.below",
+               "time", format_duration((int64_t)MIN(last->median, 9e18), time), "percent", percent, "n",
+               count(last->before), NULL);
 }
 
 static char *headline(const struct scene *s, const struct language *l, const char *what)
 {
     char *const *must = s->places[s->n - 1].run->fingerprint.must;
-    const char *mode = digest_label(must, "mode"), *model = digest_label(must, "model"), *ranks = digest_label(must, "ranks");
+    const char *mode = digest_label(must, "mode"), *model = digest_label(must, "model"),
+               *ranks = digest_label(must, "ranks");
     g_autofree char *shown = mode && *mode ? words_mode(l, mode) : NULL;
 
     if (!shown || !model || !*model || !ranks)
@@ -351,12 +374,14 @@ static bool draw_trend(const struct figure_input *in, const struct pen *pen, GEr
         return false;
     }
     s.names = trend_names(s.places, s.n);
-    g_autofree char *brief = message(&s, pen->lang), *title = headline(&s, pen->lang, brief), *origin = caption(&s, in, pen);
+    g_autofree char *brief = message(&s, pen->lang), *title = headline(&s, pen->lang, brief),
+                    *origin = caption(&s, in, pen);
     s.frame = frame_begin(pen, title, brief, origin);
     paint_legend(&s);
     scale_times(&s);
     place_columns(&s);
-    const bool ok = (s.y.at0 - s.y.at1 >= LEAST && s.x1 - s.x0 >= LEAST) || frame_no_room(pen, "trend", "its runs", error);
+    const bool ok = (s.y.at0 - s.y.at1 >= LEAST && s.x1 - s.x0 >= LEAST) ||
+                    frame_no_room(pen, "trend", "its runs", error);
     if (ok)
         paint(&s);
     g_free(s.places);
