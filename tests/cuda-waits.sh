@@ -22,7 +22,7 @@ while [ $k -le $((waits * 2 / 3)) ]; do
         ok=0 what=$(cat dropped)
         if [ "$status" = 86 ]; then
             # Or it followed an index that was not there yet.
-            grep -q '^emulator: race: nothing orders\|^emulator: .*, which is no memory of a device' "$dir/err" || ok=1
+            grep -q '^emulator: race: nothing orders\|^emulator: .*, which is no ' "$dir/err" || ok=1
             what=reported
             break
         fi
