@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/child-guard.h"
+#include "cli/interrupt.h"
 #include "profile/clock.h"
 #include "profile/table.h"
 
@@ -19,7 +20,6 @@
 #define FLUSH_NS  200000000  /* for what writes a little longer than the command itself, as a tee does */
 #define STRAYS_NS 1000000000
 
-static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 static volatile sig_atomic_t interrupts;
 
 static void on_interrupt(int signal)
@@ -30,12 +30,7 @@ static void on_interrupt(int signal)
 
 void child_catch_interrupt(void)
 {
-    const struct sigaction action = {.sa_handler = on_interrupt};
-    struct sigaction before;
-    for (unsigned i = 0; i < G_N_ELEMENTS(caught); i++)
-        if (caught[i] != SIGHUP ||
-            (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)) /* nohup */
-            sigaction(caught[i], &action, NULL);
+    interrupt_catch(on_interrupt, 0);
 }
 
 bool child_interrupted(void)
@@ -212,8 +207,7 @@ static void become(const struct child *c, int out, int err, const int *go)
     sigset_t none;
     sigemptyset(&none);
     setpgid(0, 0);
-    for (unsigned i = 0; i < G_N_ELEMENTS(caught); i++)
-        signal(caught[i], SIG_DFL);
+    interrupt_default();
     if (!wait_for_guard(go))
         _exit(127);
     signal(SIGXFSZ, SIG_DFL);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/interrupt.h"
 #include "exec/text.h"
 
 static volatile int cancelled;
@@ -20,13 +21,7 @@ static void on_interrupt(int signal)
 
 void execute_catch_interrupt(void)
 {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
-    /* What CI cancels with ends a run as an interrupt does. */
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction before;
-    for (unsigned i = 0; i < G_N_ELEMENTS(caught); i++)
-        if (caught[i] != SIGHUP || (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)) /* nohup */
-            sigaction(caught[i], &action, NULL);
+    interrupt_catch(on_interrupt, SA_RESETHAND | SA_RESTART);
 }
 
 bool execute_cancelled(void)

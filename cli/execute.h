@@ -24,7 +24,7 @@ struct execution {
 bool execute(const struct job *, const struct options *, const struct execution *, struct outcome *out,
              GError **);
 
-/* The first SIGINT asks for a partial result; a second one ends the program the hard way. */
+/* The first signal of interrupt.h asks for a partial result; a second one ends the program the hard way. */
 void execute_catch_interrupt(void);
 bool execute_cancelled(void);
 

@@ -8,8 +8,7 @@
 #define READABLE    20.0 /* what is larger is as good; the first form that reaches it is taken */
 #define STACK_LINES 2.8  /* ems of height that two lines need */
 #define LINE_APART  0.65 /* ems from the middle of two lines to each */
-#define STACK_EASY                                                                                           \
-    13.0 /* from which on two lines are taken before a number alone that is not readable either */
+#define STACK_EASY  13.0 /* two lines of it go before a number alone that is not readable either */
 #define TEXT_PART   0.6  /* of a cell's height, a line */
 
 enum form { FORM_BESIDE, FORM_STACKED, FORM_ALONE };
