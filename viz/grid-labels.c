@@ -5,11 +5,9 @@
 #include "viz/grid.h"
 
 /* Units of the pen. */
-#define READABLE    20.0 /* what is larger is as good; the first form that reaches it is taken */
-#define STACK_LINES 2.8  /* ems of height that two lines need */
-#define LINE_APART  0.65 /* ems from the middle of two lines to each */
-#define STACK_EASY  13.0 /* two lines of it go before a number alone that is not readable either */
-#define TEXT_PART   0.6  /* of a cell's height, a line */
+#define READABLE   20.0 /* what is larger is as good; the first form that reaches it is taken */
+#define STACK_EASY 13.0 /* two lines of it go before a number alone that is not readable either */
+#define TEXT_PART  0.6  /* of a cell's height, a line */
 
 enum form { FORM_BESIDE, FORM_STACKED, FORM_ALONE };
 
@@ -42,7 +40,8 @@ static struct cut cut_of(const struct grid *g, double room, double height)
 {
     const double sizes[] = {
         [FORM_BESIDE] = MIN(room / (g->letter + g->digits), height * TEXT_PART),
-        [FORM_STACKED] = g->p->asynchronous ? 0 : MIN(room / MAX(g->letter, g->digits), height / STACK_LINES),
+        [FORM_STACKED] =
+            g->p->asynchronous ? 0 : MIN(room / MAX(g->letter, g->digits), height / PEN_TWO_LINES),
         [FORM_ALONE] = MIN(room / g->digits, height * TEXT_PART),
     };
     enum form form = FORM_BESIDE;
@@ -56,16 +55,6 @@ static struct cut cut_of(const struct grid *g, double room, double height)
     return (struct cut){form, MIN(floor(sizes[form]), form == FORM_BESIDE ? MAX_TEXT : READABLE)};
 }
 
-static void two_lines(const struct grid *g, const struct box *box, double x, double size, const char *upper,
-                      const char *lower)
-{
-    const struct font font = {size, WEIGHT_NORMAL};
-    const double y = box->y + box->h / 2, apart = size * LINE_APART;
-
-    pen_label(&g->frame.pen, x, y - apart, size * 1.2, &font, box->shade, false, upper);
-    pen_label(&g->frame.pen, x, y + apart, size * 1.2, &font, box->shade, false, lower);
-}
-
 bool grid_label(const struct grid *g, const struct box *box, double bar)
 {
     const struct pen *p = &g->frame.pen;
@@ -74,7 +63,7 @@ bool grid_label(const struct grid *g, const struct box *box, double bar)
                  y = box->y + box->h / 2;
     const struct cut cut = cut_of(g, room, box->h);
     const struct font font = {cut.size, WEIGHT_NORMAL};
-    const double lower = MIN(cut.size, floor(box->h / STACK_LINES));
+    const struct font half = {MIN(cut.size, floor(box->h / PEN_TWO_LINES)), WEIGHT_NORMAL};
     char number[16], text[32], version[16];
 
     if (a->stage == STAGE_NONE || cut.size < MIN_TEXT)
@@ -88,10 +77,10 @@ bool grid_label(const struct grid *g, const struct box *box, double bar)
     g_snprintf(text, sizeof text, "%s%s", cut.form == FORM_BESIDE ? op_label(a->kind) : "", number);
     g_snprintf(version, sizeof version, "v%u", a->version);
     if (cut.form == FORM_STACKED)
-        two_lines(g, box, x, cut.size, op_label(a->kind), number);
-    else if (g->p->asynchronous && a->kind == OP_FWD && lower >= MIN_VERSION && !p->ops->cells &&
+        pen_two_lines(p, x, y, &font, box->shade, op_label(a->kind), number);
+    else if (g->p->asynchronous && a->kind == OP_FWD && half.size >= MIN_VERSION && !p->ops->cells &&
              pen_width(p, &font, version) <= room)
-        two_lines(g, box, x, lower, text, version);
+        pen_two_lines(p, x, y, &half, box->shade, text, version);
     else
         pen_label(p, x, y, box->h, &font, box->shade, false, text);
     return true;

@@ -9,13 +9,11 @@
 #define TEXT_PART 0.72 /* of a lane's height, a label at most */
 
 /* Sizes of labels. */
-#define LARGEST     20.0
-#define EASY        15.0 /* a form that reaches it is taken before one that only reaches the smallest */
-#define SMALLEST    13.0
-#define LEAST_ROOM  (SMALLEST / 3) /* no label is narrower */
-#define LEFT_OUT    0.05 /* of the cells with room for a label, for which the others need not be smaller */
-#define STACK_LINES 2.8  /* ems of height that two lines need */
-#define LINE_APART  0.65 /* ems from the middle of two lines to each */
+#define LARGEST    20.0
+#define EASY       15.0 /* a form that reaches it is taken before one that only reaches the smallest */
+#define SMALLEST   13.0
+#define LEAST_ROOM (SMALLEST / 3) /* no label is narrower */
+#define LEFT_OUT   0.05 /* of the cells with room for a label, for which the others need not be smaller */
 
 /* What stands on the cells of a kind. */
 enum form { FORM_NAME, FORM_STACKED, FORM_NUMBER, FORM_NONE };
@@ -248,7 +246,7 @@ static struct label choose_label(const struct labelling *l, const struct cell *l
 
     for (unsigned form = 0; form < FORM_NONE; form++)
         sizes[form] = MIN(most, common_size(l, like, form));
-    sizes[FORM_STACKED] = MIN(sizes[FORM_STACKED], l->s->lane / STACK_LINES);
+    sizes[FORM_STACKED] = MIN(sizes[FORM_STACKED], l->s->lane / PEN_TWO_LINES);
     for (unsigned i = 0; i < G_N_ELEMENTS(floors); i++)
         for (unsigned form = FORM_NAME; form < FORM_NUMBER; form++)
             if (sizes[form] >= floors[i])
@@ -304,13 +302,6 @@ static const char *fit(const struct pen *p, const struct font *best, const struc
     return NULL;
 }
 
-static void two_lines(const struct pen *p, double x, double y, const struct font *font, struct shade shade,
-                      const char *upper, const char *lower)
-{
-    pen_label(p, x, y - font->size * LINE_APART, font->size * 1.2, font, shade, false, upper);
-    pen_label(p, x, y + font->size * LINE_APART, font->size * 1.2, font, shade, false, lower);
-}
-
 static bool label_compute(const struct labelling *l, const struct cell *c, double y)
 {
     const struct pen *p = l->p;
@@ -328,7 +319,7 @@ static bool label_compute(const struct labelling *l, const struct cell *c, doubl
     const unsigned from = whole ? 0 : NUMBER, to = whole && !p->ops->cells ? NAMES : NUMBER + 1;
     const char *text = pen_fit(p, &label->font, to - from, (const char *const *)names + from, room);
     if (text && label->form == FORM_STACKED && of_pipeline(l, c))
-        two_lines(p, x, middle, &label->font, shade, label_of(p, c->kind), text);
+        pen_two_lines(p, x, middle, &label->font, shade, label_of(p, c->kind), text);
     else if (text)
         pen_label(p, x, middle, l->s->lane, &label->font, shade, false, text);
     free_names(names);

@@ -8,6 +8,7 @@
 
 #define MIN_PX     0.5
 #define ELLIPSIS   "…"
+#define LINE_APART 0.65 /* ems from the middle of two lines to each */
 #define MIDDLE     0.36 /* of an em, from the baseline up to the middle of capitals */
 #define ROW_PART   0.8  /* of a row, a text beside it */
 #define LEAST_TEXT 13.0
@@ -140,6 +141,15 @@ void pen_label(const struct pen *p, double x, double y, double height, const str
         pen_box(p, x - w / 2, y - h / 2, w, h, (struct shade){shade.color, HATCH_NONE, 0});
     }
     pen_text(p, x, y, font, ALIGN_CENTER, palette_text_on(shade.color), text);
+}
+
+void pen_two_lines(const struct pen *p, double x, double y, const struct font *font, struct shade shade,
+                   const char *upper, const char *lower)
+{
+    const double apart = font->size * LINE_APART, height = font->size * 1.2;
+
+    pen_label(p, x, y - apart, height, font, shade, false, upper);
+    pen_label(p, x, y + apart, height, font, shade, false, lower);
 }
 
 const char *pen_fit(const struct pen *p, const struct font *font, unsigned n, const char *const *texts,

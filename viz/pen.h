@@ -55,6 +55,10 @@ void pen_text(const struct pen *, double x, double y, const struct font *, enum 
  * no higher than the area. */
 void pen_label(const struct pen *, double x, double y, double height, const struct font *, struct shade, bool chip,
                const char *text);
+/* Two such texts, one over the other, around y: they need PEN_TWO_LINES ems of height. */
+#define PEN_TWO_LINES 2.8
+void pen_two_lines(const struct pen *, double x, double y, const struct font *, struct shade, const char *upper,
+                   const char *lower);
 /* The first of the texts that is not wider; NULL if none is. */
 const char *pen_fit(const struct pen *, const struct font *, unsigned n, const char *const *texts,
                     double width);

@@ -17,8 +17,8 @@ struct trend_place {
 
 /* n runs that have steps and say of what work, in order; g_free. */
 struct trend_place *trend_places(const struct figure_input *, uint32_t *n);
-bool trend_is_new(const struct trend_place *places,
-                  uint32_t i); /* its work is another than that of the run before */
+/* Its work is another than that of the run before. */
+bool trend_is_new(const struct trend_place *places, uint32_t i);
 /* Key of what n > 0 runs are called on the axis, and what the run of number i is: "a1b2c3d", "01-31", or
  * "12"; g_free. */
 const char *trend_names(const struct trend_place *places, uint32_t n);
