@@ -13,12 +13,29 @@ static struct {
     PangoFontMap *map; /* the thread's while it is loading */
 } fonts;
 
+/* A text of one line, cleaned, in units of Pango at FONT_EM px. */
+struct line {
+    char *text;
+    GSList *runs; /* PangoGlyphItem, from left to right */
+    double width;
+};
+
 struct texts {
     PangoContext *context;
     char *families;
     PangoFontDescription *font[WEIGHTS]; /* by enum weight */
-    GHashTable *layouts[WEIGHTS];        /* text -> PangoLayout: ranks repeat their labels */
+    PangoAttrList *no_attributes;
+    GHashTable *lines[WEIGHTS]; /* text -> struct line: ranks repeat their labels */
 };
+
+static void line_free(gpointer data)
+{
+    struct line *line = data;
+
+    g_slist_free_full(line->runs, (GDestroyNotify)pango_glyph_item_free);
+    g_free(line->text);
+    g_free(line);
+}
 
 static struct texts *texts_on(PangoFontMap *map, const char *families, const char *language)
 {
@@ -37,13 +54,14 @@ static struct texts *texts_on(PangoFontMap *map, const char *families, const cha
     /* otherwise the locale chooses among fonts */
     pango_context_set_language(t->context, pango_language_from_string(language ? language : "en"));
     pango_context_set_base_dir(t->context, PANGO_DIRECTION_LTR);
+    t->no_attributes = pango_attr_list_new();
     for (unsigned i = 0; i < WEIGHTS; i++) {
         t->font[i] = pango_font_description_new();
         pango_font_description_set_family(t->font[i], all);
         pango_font_description_set_weight(t->font[i],
                                           i == WEIGHT_BOLD ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
         pango_font_description_set_absolute_size(t->font[i], FONT_EM * PANGO_SCALE);
-        t->layouts[i] = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
+        t->lines[i] = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, line_free);
     }
     return t;
 }
@@ -91,9 +109,10 @@ struct texts *texts_new(const char *families, const char *language)
 void texts_free(struct texts *t)
 {
     for (unsigned i = 0; i < WEIGHTS; i++) {
-        g_hash_table_destroy(t->layouts[i]);
+        g_hash_table_destroy(t->lines[i]);
         pango_font_description_free(t->font[i]);
     }
+    pango_attr_list_unref(t->no_attributes);
     g_object_unref(t->context);
     g_free(t->families);
     g_free(t);
@@ -116,47 +135,80 @@ char *texts_clean(const char *text)
     return g_string_free(clean, FALSE);
 }
 
-PangoLayout *texts_layout(struct texts *t, enum weight weight, const char *text)
+/* Not by a PangoLayout: it asks for the height of lines, too, and that loads as many fonts again. */
+static struct line *line_new(struct texts *t, enum weight weight, const char *text)
 {
-    PangoLayout *layout = g_hash_table_lookup(t->layouts[weight], text);
+    struct line *line = g_new0(struct line, 1);
 
-    if (!layout) {
-        g_autofree char *clean = texts_clean(text);
-        layout = pango_layout_new(t->context);
-        pango_layout_set_font_description(layout, t->font[weight]);
-        pango_layout_set_single_paragraph_mode(layout, TRUE);
-        pango_layout_set_text(layout, clean, -1);
-        g_hash_table_insert(t->layouts[weight], g_strdup(text), layout);
+    line->text = texts_clean(text);
+    pango_context_set_font_description(t->context, t->font[weight]);
+    GList *logical =
+        pango_itemize(t->context, line->text, 0, (int)strlen(line->text), t->no_attributes, NULL);
+    GList *items = pango_reorder_items(logical);
+    for (GList *at = items; at; at = at->next) {
+        PangoGlyphItem *run = g_slice_new0(PangoGlyphItem);
+        run->item = at->data;
+        run->glyphs = pango_glyph_string_new();
+        pango_shape_full(line->text + run->item->offset, run->item->length, line->text, -1,
+                         &run->item->analysis, run->glyphs);
+        line->width += pango_glyph_string_get_width(run->glyphs);
+        line->runs = g_slist_prepend(line->runs, run);
     }
-    return layout;
+    line->runs = g_slist_reverse(line->runs);
+    g_list_free(items);
+    g_list_free(logical);
+    return line;
+}
+
+static const struct line *line_of(struct texts *t, enum weight weight, const char *text)
+{
+    struct line *line = g_hash_table_lookup(t->lines[weight], text);
+
+    if (!line) {
+        line = line_new(t, weight, text);
+        g_hash_table_insert(t->lines[weight], g_strdup(text), line);
+    }
+    return line;
 }
 
 double texts_width(struct texts *t, const struct font *font, const char *text)
 {
-    int width;
-
-    pango_layout_get_size(texts_layout(t, font->weight, text), &width, NULL);
-    return width / (FONT_EM * PANGO_SCALE) * font->size;
+    return line_of(t, font->weight, text)->width / (FONT_EM * PANGO_SCALE) * font->size;
 }
 
-/* Characters of a layout that are shown as boxes with their number, each once. */
-static void report_layout(PangoLayout *layout, GString *missing)
+void texts_show(struct texts *t, cairo_t *cr, const struct font *font, const char *text, bool outlines)
 {
-    PangoLayoutIter *iter = pango_layout_get_iter(layout);
-    const char *text = pango_layout_get_text(layout);
+    const struct line *line = line_of(t, font->weight, text);
+    double x = 0;
 
-    do {
-        const PangoLayoutRun *run = pango_layout_iter_get_run_readonly(iter);
-        for (int i = 0; run && i < run->glyphs->num_glyphs; i++) {
+    cairo_scale(cr, font->size / FONT_EM, font->size / FONT_EM);
+    for (GSList *at = line->runs; at; at = at->next) {
+        PangoGlyphItem *run = at->data;
+        cairo_move_to(cr, x / PANGO_SCALE, 0);
+        if (outlines)
+            pango_cairo_glyph_string_path(cr, run->item->analysis.font, run->glyphs);
+        else
+            pango_cairo_show_glyph_item(cr, line->text, run);
+        x += pango_glyph_string_get_width(run->glyphs);
+    }
+    if (outlines)
+        cairo_fill(cr);
+}
+
+/* Characters of a line that are shown as boxes with their number, each once. */
+static void report_line(const struct line *line, GString *missing)
+{
+    for (GSList *at = line->runs; at; at = at->next) {
+        const PangoGlyphItem *run = at->data;
+        for (int i = 0; i < run->glyphs->num_glyphs; i++) {
             if (!(run->glyphs->glyphs[i].glyph & PANGO_GLYPH_UNKNOWN_FLAG))
                 continue;
-            const char *at = text + run->item->offset + run->glyphs->log_clusters[i];
-            g_autofree char *character = g_strndup(at, (gsize)(g_utf8_next_char(at) - at));
+            const char *from = line->text + run->item->offset + run->glyphs->log_clusters[i];
+            g_autofree char *character = g_strndup(from, (gsize)(g_utf8_next_char(from) - from));
             if (!strstr(missing->str, character))
                 g_string_append(missing, character);
         }
-    } while (pango_layout_iter_next_run(iter));
-    pango_layout_iter_free(iter);
+    }
 }
 
 static int by_text(const void *a, const void *b)
@@ -171,13 +223,10 @@ void texts_report_missing(struct texts *t, GString *missing)
 
     for (unsigned i = 0; i < WEIGHTS; i++) {
         guint n;
-        g_autofree gpointer *texts = g_hash_table_get_keys_as_array(t->layouts[i], &n);
+        g_autofree gpointer *texts = g_hash_table_get_keys_as_array(t->lines[i], &n);
         qsort(texts, n, sizeof *texts, by_text);
-        for (guint k = 0; k < n; k++) {
-            PangoLayout *layout = g_hash_table_lookup(t->layouts[i], texts[k]);
-            if (pango_layout_get_unknown_glyphs_count(layout))
-                report_layout(layout, missing);
-        }
+        for (guint k = 0; k < n; k++)
+            report_line(g_hash_table_lookup(t->lines[i], texts[k]), missing);
     }
     if (first && *first && !pango_font_map_get_family(fonts.map, first))
         g_string_append_printf(missing, "\n%s", first);

@@ -174,21 +174,11 @@ static double draw_text_width(struct draw *d, const struct font *font, const cha
 static void show(struct draw *d, double x, double y, const struct font *font, uint32_t color,
                  const char *text)
 {
-    PangoLayout *layout = texts_layout(d->texts, font->weight, text);
-    const double scale = font->size / FONT_EM;
-
     put_brush_down(d);
     cairo_save(d->cr);
     cairo_translate(d->cr, x, y);
-    cairo_scale(d->cr, scale, scale);
-    cairo_move_to(d->cr, 0, -(double)pango_layout_get_baseline(layout) / PANGO_SCALE);
     set_color(d->cr, color);
-    if (d->outlines) {
-        pango_cairo_layout_path(d->cr, layout);
-        cairo_fill(d->cr);
-    } else {
-        pango_cairo_show_layout(d->cr, layout);
-    }
+    texts_show(d->texts, d->cr, font, text, d->outlines);
     cairo_restore(d->cr);
     cairo_new_path(d->cr); /* a text leaves a point behind */
 }
@@ -200,7 +190,7 @@ static void draw_text(struct draw *d, double x, double y, const struct font *fon
         struct svg_text t = {x, y, *font, align, d->groups->len, color, texts_clean(text)};
         g_array_append_val(d->later, t);
         if (d->missing)
-            texts_layout(d->texts, font->weight, text);
+            texts_width(d->texts, font, text); /* for the report */
         return;
     }
     if (align != ALIGN_LEFT)

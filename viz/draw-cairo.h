@@ -16,15 +16,15 @@ void fonts_prepare(void);
 /* A copy that every format can hold: control characters are blanks, what is no character is U+FFFD. */
 char *texts_clean(const char *text);
 
-struct texts; /* the layouts of one figure */
+struct texts; /* those of one figure, each shaped once a weight */
 /* families: names before the standard ones, or NULL; language: "ko", or NULL. */
 struct texts *texts_new(const char *families, const char *language);
 void texts_free(struct texts *);
 
-/* Of FONT_EM px; owned by `texts`, made once a text and weight. */
-PangoLayout *texts_layout(struct texts *, enum weight, const char *text);
-/* What canvas.missing of viz/draw.h asks for: of the layouts that were made. */
-void texts_report_missing(struct texts *, GString *missing);
 double texts_width(struct texts *, const struct font *, const char *text); /* px */
+/* Its baseline begins at the origin.  Scales the context, and leaves a point behind. */
+void texts_show(struct texts *, cairo_t *, const struct font *, const char *text, bool outlines);
+/* What canvas.missing of viz/draw.h asks for: of all that was measured or shown. */
+void texts_report_missing(struct texts *, GString *missing);
 
 #endif
