@@ -43,6 +43,8 @@ struct json *json_open(const char *text, size_t n, const char *name)
     j->decoded = g_string_sized_new(64);
     j->place = PLACE_VALUE;
     j->token = j->at;
+    if (n >= 2 && !memcmp(text, "\x1f\x8b", 2))
+        json_fail(j, "it is compressed: unpack it first (gunzip, or zcat %s | parprof ... -)", name);
     return j;
 }
 

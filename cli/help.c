@@ -34,7 +34,7 @@ static const struct {
      "predict more ranks from what was measured"},
     {"parprof gate --base './old/train' --new './new/train' --samples 'regex:step ([0-9.]+) ms' --budget 5m",
      "whether a training script got slower, both run by turns"},
-    {"parprof render step.json --figure timeline -o step.pdf", "draw a trace again"},
+    {"parprof render step.json --figure timeline -o step.pdf", "draw a trace again, ours or of PyTorch's profiler"},
 };
 
 static const struct {

@@ -6,9 +6,11 @@
 #include "cli/input.h"
 #include "profile/import.h"
 
-/* A file of ours, with what it gives figures. */
+/* A file, with what it gives figures. */
 struct source {
-    const char *path, *kind; /* "trace", "report", "sweep" */
+    const char *path, *kind; /* "trace", "report", "sweep", "profile" */
+    char *text;              /* until it is read */
+    size_t n;
     char *name;              /* its overlap, or its own name */
     struct trace trace;
     struct analysis analysis;
@@ -27,13 +29,12 @@ static void source_release(struct source *s)
         digest_release(&s->digest);
     if (s->has_series)
         series_release(&s->series);
+    g_free(s->text);
     g_free(s->name);
 }
 
-static bool read_trace(struct source *s, const char *text, size_t n, GError **error)
+static bool take_trace(struct source *s, GError **error)
 {
-    if (!import_trace(text, n, s->path, &s->trace, error))
-        return false;
     s->has_trace = analyze(&s->trace, &s->analysis, error);
     if (!s->has_trace) {
         trace_release(&s->trace);
@@ -46,20 +47,37 @@ static bool read_trace(struct source *s, const char *text, size_t n, GError **er
     return true;
 }
 
-static bool source_read(struct source *s, const char *path, GError **error)
+static bool source_open(struct source *s, const char *path, GError **error)
 {
-    size_t n;
     *s = (struct source){.path = file_name(path)};
-    g_autofree char *text = file_read(path, &n, error);
-    if (!text || !(s->kind = import_kind(text, n, s->path, error)))
+    s->text = file_read(path, &s->n, error);
+    if (!s->text || !(s->kind = import_kind(s->text, s->n, s->path, error))) {
+        g_free(s->text);
         return false;
+    }
     s->name = g_filename_display_basename(s->path);
+    return true;
+}
+
+/* Profiles of the ranks of one job, which become the first source. */
+static bool read_ranks(struct source *sources, unsigned n, GError **error)
+{
+    g_autofree struct import_file *files = g_new(struct import_file, n);
+    for (unsigned i = 0; i < n; i++)
+        files[i] = (struct import_file){sources[i].text, sources[i].path, sources[i].n};
+    return import_profiler(n, files, &sources[0].trace, error) && take_trace(&sources[0], error);
+}
+
+static bool source_read(struct source *s, GError **error)
+{
     if (!strcmp(s->kind, "trace"))
-        return read_trace(s, text, n, error);
+        return import_trace(s->text, s->n, s->path, &s->trace, error) && take_trace(s, error);
+    if (!strcmp(s->kind, "profile"))
+        return read_ranks(s, 1, error);
     if (!strcmp(s->kind, "report"))
-        return s->has_digest = digest_read(text, n, s->path, &s->digest, error);
+        return s->has_digest = digest_read(s->text, s->n, s->path, &s->digest, error);
     if (!strcmp(s->kind, "sweep"))
-        return s->has_series = series_read(text, n, s->path, &s->series, error);
+        return s->has_series = series_read(s->text, s->n, s->path, &s->series, error);
     g_set_error(error, OPTION_ERROR, 0, "%s is a %s: figures are of traces, reports and sweeps", s->path,
                 s->kind);
     return false;
@@ -78,7 +96,7 @@ static bool comparable(const struct source *sources, unsigned n, GError **error)
         }
         if (sources[n - 1].has_trace &&
             (t->n_ranks != last->n_ranks || t->n_layers != last->n_layers ||
-             g_strcmp0(t->model, last->model) || g_strcmp0(t->mode, last->mode))) {
+             (g_strcmp0(t->model, last->model) && strcmp(sources[i].kind, "profile")) || g_strcmp0(t->mode, last->mode))) {
             g_set_error(
                 error, OPTION_ERROR, 0,
                 "%s and %s differ in mode, model or ranks: one figure compares steps of the same work",
@@ -121,21 +139,41 @@ static bool draw(const struct source *sources, unsigned n, const struct options 
     return true;
 }
 
+static bool are_ranks(const struct source *sources, unsigned n, const struct options *o)
+{
+    bool all = n > 1 && strcmp(option_text(o, OPTION_FIGURE, ""), figure_compare.name);
+    for (unsigned i = 0; i < n; i++)
+        all &= !strcmp(sources[i].kind, "profile");
+    return all;
+}
+
+static bool render(struct source *sources, unsigned n, const struct options *o, GError **error)
+{
+    if (are_ranks(sources, n, o))
+        return read_ranks(sources, n, error) && draw(sources, 1, o, error);
+    for (unsigned i = 0; i < n; i++) {
+        if (!source_read(&sources[i], error))
+            return false;
+        g_clear_pointer(&sources[i].text, g_free);
+    }
+    return comparable(sources, n, error) && draw(sources, n, o, error);
+}
+
 static bool render_command(const struct options *o, int *status, GError **error)
 {
-    unsigned n = g_strv_length(o->operands), read = 0;
+    unsigned n = g_strv_length(o->operands), opened = 0;
     struct source *sources = g_new0(struct source, n);
     bool ok = true;
     (void)status;
-    for (; ok && read < n; read++)
-        ok = source_read(&sources[read], o->operands[read], error);
-    ok = ok && comparable(sources, n, error) && draw(sources, n, o, error);
-    for (unsigned i = 0; i < read; i++)
+    while (ok && opened < n && (ok = source_open(&sources[opened], o->operands[opened], error)))
+        opened++;
+    ok = ok && render(sources, n, o, error);
+    for (unsigned i = 0; i < opened; i++)
         source_release(&sources[i]);
     g_free(sources);
     return ok;
 }
 
 const struct command command_render = {
-    "render", "draw a trace, a report or a sweep from its file", render_command, "TRACE|REPORT|SWEEP...", 1,
+    "render", "draw a trace (of PyTorch's profiler, too), a report or a sweep from its file", render_command, "TRACE|REPORT|SWEEP...", 1,
     16};

@@ -32,12 +32,24 @@ static const char *kind_of_member(struct json *j)
     return kind;
 }
 
+static bool has_member(struct json *j, const char *name)
+{
+    json_object(j);
+    for (const char *key; (key = json_key(j));)
+        if (!strcmp(key, name))
+            return true;
+    return false;
+}
+
 static const char *find_kind(struct json *j)
 {
     const char *kind = NULL;
     bool events = false;
     if (json_peek(j) == JSON_ARRAY) {
-        json_fail(j, "a list; if it is a trace of another program, it has no member \"parprof\"");
+        json_array(j);
+        if (json_element(j) && json_peek(j) == JSON_OBJECT && has_member(j, "ph"))
+            return "profile";
+        json_fail(j, "a list, and none of events of a trace");
         return NULL;
     }
     json_object(j);
@@ -51,8 +63,8 @@ static const char *find_kind(struct json *j)
             json_skip(j);
     }
     if (!kind && events)
-        json_fail(j, "a Chrome trace of another program: it has no member \"parprof\"");
-    else if (!kind)
+        kind = "profile";
+    if (!kind)
         json_fail(j, "no file of parprof: it has no member \"schema\"");
     return kind;
 }

@@ -43,6 +43,7 @@ struct trace_label {
 struct trace {
     struct tables t;
     uint32_t n_costs, n_labels, n_facts, n_steps;
+    uint32_t first_rank; /* in its job, of which this may be a part */
     size_t n_ops, n_spans, room_ops, room_spans; /* room: allocated rows, private to trace.c */
     struct trace_op *ops;
     struct trace_span *spans;

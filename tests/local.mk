@@ -40,6 +40,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-hops \
 	%D%/t-huge \
 	%D%/t-import \
+	%D%/t-profiler \
 	%D%/t-json \
 	%D%/t-kernels-models \
 	%D%/t-lang \

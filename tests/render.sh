@@ -69,6 +69,46 @@ for file in r.json t.json c.json; do
     [ "$status" = 2 ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cut.json' "$dir/err" || break
 done
 result $? "a file that was cut is refused"
+# What PyTorch's profiler writes: one step of a rank, with an all-reduce beside backward.
+profile() { # profile RANK RANKS LATER
+    printf '{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU One"}], "distributedInfo": {"rank": %s, "world_size": %s}, "traceEvents": [\n' "$1" "$2"
+    printf '{"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function: MmBackward0", "pid": 1, "tid": 2, "ts": 150, "dur": 50},\n'
+    for i in 1 2 3; do
+        printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 2, "ts": %s, "dur": 2, "args": {"correlation": %s}},\n' $((80 + i * 40)) $i
+    done
+    printf '{"ph": "X", "cat": "kernel", "name": "mm", "pid": 0, "tid": 7, "ts": %s, "dur": 100, "args": {"stream": 7, "correlation": 1}},\n' $((200 + $3))
+    printf '{"ph": "X", "cat": "kernel", "name": "mm_backward", "pid": 0, "tid": 7, "ts": %s, "dur": 200, "args": {"stream": 7, "correlation": 2}},\n' $((300 + $3))
+    printf '{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 9, "ts": %s, "dur": 150, "args": {"stream": 9, "correlation": 3}}]}\n' $((400 + $3))
+}
+profile 3 8 0 >p3.json
+profile 4 8 20 >p4.json
+run render p3.json -o p.svg
+[ "$status" = 0 ] && grep -q 'PyTorch profile, GPU One, 1 rank: computation hides 67 % of communication' p.svg && grep -q '>rank 3<' p.svg &&
+    grep -q 'ranks of the job: 8' p.svg && grep -q 'all-reduce' p.svg
+result $? "a trace of PyTorch's profiler is drawn as a timeline"
+run render p4.json p3.json -o p.svg
+[ "$status" = 0 ] && grep -q 'GPU One, 2 ranks' p.svg && grep -q '>rank 3<' p.svg && grep -q '>rank 4<' p.svg
+result $? "those of two ranks of a job are one"
+run render p3.json p4.json --figure compare -o p.svg
+[ "$status" = 0 ] && grep -q 'p4.json and p3.json take equally long' p.svg
+result $? "or are compared"
+run render p3.json p4.json --figure overlap
+[ "$status" = 2 ] && grep -q 'needs gradient buckets' "$dir/err"
+result $? "a figure of buckets needs buckets"
+run render p3.json p3.json
+[ "$status" = 2 ] && grep -q 'p3.json ... p3.json are of ranks 3 and 3' "$dir/err"
+result $? "a rank is given once"
+run render p3.json t.json
+[ "$status" = 2 ] && grep -q 'differ in mode, model or ranks' "$dir/err"
+result $? "and is not another program's step"
+gzip -c p3.json >p3.json.gz
+run render p3.json.gz
+[ "$status" = 2 ] && grep -q 'compressed: unpack it first' "$dir/err"
+result $? "what is compressed is to be unpacked"
+gzip -dc p3.json.gz >p.pipe
+run render - -o piped.svg <p.pipe
+[ "$status" = 0 ] && grep -q '>rank 3<' piped.svg
+result $? "through a pipe, too"
 if [ -n "${SANITIZED:-}" ]; then
     skip "too little memory for Cairo" "a sanitizer takes more address space than there is memory"
 else

@@ -86,7 +86,8 @@ bool figure_draw(const struct figure *f, const struct figure_input *in, const st
 {
     struct notes *notes = o->notes ? notes_new() : NULL; /* what they need is much, and noted for every text and span */
     struct belongs belongs = BELONGS_NOWHERE;
-    const struct pen pen = pen_make(ops, draw, o, notes, &belongs);
+    struct pen pen = pen_make(ops, draw, o, notes, &belongs);
+    pen.first_rank = in->trace ? in->trace->first_rank : 0;
     const bool ok = f->draw(in, &pen, error) && (!notes || notes_paint(notes, &pen, error));
 
     if (notes)

@@ -352,5 +352,5 @@ char *pen_rank(const struct pen *p, uint32_t rank)
 {
     g_autofree char *name = pen_rank_name(p, word(p->lang, "figure.rank-name"));
 
-    return say(p->lang, "figure.rank", "name", name, "n", count((uint64_t)rank + p->look->count_from), NULL);
+    return say(p->lang, "figure.rank", "name", name, "n", count((uint64_t)rank + p->first_rank + p->look->count_from), NULL);
 }

@@ -23,6 +23,7 @@ struct pen {
     const struct language *lang;
     /* strong: names of rows, and what there is to see; text: legend and axes; small: caption and notes. */
     struct font title, strong, text, small;
+    uint32_t first_rank;     /* number of rank 0 in its job */
     struct belongs *belongs; /* where what is drawn belongs now; NULL: nobody asks */
     unsigned fixed;          /* keys, as bits, whose numbers stay */
     struct notes *notes; /* what pen_span and pen_text leave behind for viz/notes.h; may be NULL */

@@ -161,7 +161,7 @@ static uint8_t comm_kind(const struct op_tag *tag)
 
     const bool bare = (tag->kind == OP_SEND || tag->kind == OP_RECV) && tag->coll == OP_NONE;
 
-    if (bare || op_collective(tag->kind) != COLLECTIVES)
+    if (bare || tag->kind == OP_COMM || op_collective(tag->kind) != COLLECTIVES)
         return tag->kind;
     return kinds[MIN(tag->collective, COLLECTIVES - 1)];
 }
