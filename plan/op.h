@@ -28,7 +28,7 @@ enum op_kind {
 };
 
 enum lane_class { LANE_COMPUTE, LANE_COMM, LANE_COPY, LANE_HOST, LANE_CLASSES };
-enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_COMM, PHASE_OPTIMIZER, PHASES };
+enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_COMM, PHASE_OPTIMIZER, PHASES, PHASE_NONE = PHASES };
 /* whole: one gang, the engine's own library */
 enum allreduce {
     ALLREDUCE_WHOLE,
@@ -132,7 +132,7 @@ const char *op_label(unsigned kind); /* "F"; "?" out of range */
 const char *op_name(unsigned kind);  /* "FWD" */
 const char *op_description(unsigned kind);
 enum lane_class op_lane_class(unsigned kind);
-enum phase op_phase(unsigned kind);
+enum phase op_phase(unsigned kind); /* PHASE_NONE: of none, or out of range */
 const char *phase_name(unsigned phase);           /* "forward" */
 const char *allreduce_name(unsigned algo);        /* "ring" */
 const char *collective_name(unsigned collective); /* "broadcast" */

@@ -192,7 +192,8 @@ static void place(struct importer *im, uint32_t rank, const struct profiler_even
     struct work w = {.event = e, .rank = rank, .coll = OP_NONE, .gang = OP_NONE};
     const struct step_window *step = step_at(r, launch->start_ns);
     w.step = step ? step->number : OP_NONE;
-    w.kind = e->kind == PROFILER_COMM                    ? collective_kind(e->name)
+    w.kind = e->kind == PROFILER_COPY                    ? OP_COPY
+             : e->kind == PROFILER_COMM                  ? collective_kind(e->name)
              : found && is_inside(&r->optimizer, launch) ? OP_OPTIM
              : found && is_inside(&r->backward, launch)  ? OP_BWD
                                                          : OP_FWD;

@@ -17,7 +17,7 @@ struct import_file {
 };
 
 /* Reads what PyTorch's profiler wrote (profile/profiler-events.h): one file, or those of consecutive ranks of one job, in any
- * order.  Each kernel, copy and memory that is set is an op of its own, since what lies between is idle: OPTIM or BWD if it was
+ * order.  Each kernel, copy and memory that is set is an op of its own, since what lies between is idle: of a copy COPY, else OPTIM or BWD if it was
  * launched inside an optimizer's step or by autograd, else FWD; of communication the collective that its kernel is named by,
  * else COMM.  Steps are those of ProfilerStep that all ranks have, counted from 0, by when the work was launched; a file
  * without them is one step.  Lanes are streams, one for each class of span.  The ranks' k-th collectives of a step are a gang

@@ -23,3 +23,21 @@ void kernel_name(const char *mangled, GString *out)
     if (out->len == before)
         g_string_append(out, mangled);
 }
+
+#define ANONYMOUS "(anonymous namespace)"
+
+char *kernel_short_name(const char *name)
+{
+    g_autoptr(GString) whole = g_string_new(NULL);
+    kernel_name(name, whole);
+    const char *from = g_str_has_prefix(whole->str, "void ") ? whole->str + strlen("void ") : whole->str,
+               *end = from;
+    while (*end && *end != '<' && (*end != '(' || g_str_has_prefix(end, ANONYMOUS))) {
+        if (g_str_has_prefix(end, "::"))
+            from = end + strlen("::");
+        end += *end == '(' ? strlen(ANONYMOUS) : 1;
+    }
+    while (end > from && end[-1] == ' ')
+        end--;
+    return end > from ? g_strndup(from, (gsize)(end - from)) : g_strdup(whole->str);
+}

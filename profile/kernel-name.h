@@ -8,5 +8,8 @@
  * "cutlass::Kernel" of
  * "_ZN7cutlass6KernelI..."; any other name as it is. */
 void kernel_name(const char *mangled, GString *out);
+/* The last part of a demangled one, without types and arguments: "softmax_warp_forward" of "void at::native::(anonymous
+ * namespace)::softmax_warp_forward<float>(float*)"; "Memcpy HtoD" of "Memcpy HtoD (Pinned -> Device)".  g_free */
+char *kernel_short_name(const char *);
 
 #endif

@@ -337,6 +337,30 @@ static void test_kernel_names(void)
     }
 }
 
+static void test_short_kernel_names(void)
+{
+    static const struct {
+        const char *whole, *text;
+    } cases[] = {
+        {"void at::native::(anonymous namespace)::softmax_warp_forward<float, 8, false>(float*, int)",
+         "softmax_warp_forward"},
+        {"void cutlass::Kernel2<cutlass_80_wmma_tensorop_s161616gemm>(cutlass::Params)", "Kernel2"},
+        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+         "ncclDevKernel_AllReduce_Sum_f32_RING_LL"},
+        {"Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD"},
+        {"_ZN7cutlass6KernelIfEEvT_", "Kernel"},
+        {"ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn"},
+        {"a::", "a::"},
+        {"void ", "void "},
+        {"<x>", "<x>"},
+        {"(anonymous namespace)", "(anonymous namespace)"},
+        {"", ""}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *text = kernel_short_name(cases[i].whole);
+        g_assert_cmpstr(text, ==, cases[i].text);
+    }
+}
+
 static void test_scalars(void)
 {
     static const struct {
@@ -385,6 +409,7 @@ int main(int argc, char **argv)
     g_test_add_func("/export/host-op", test_host_op);
     g_test_add_func("/export/tables", test_tables);
     g_test_add_func("/export/kernel-names", test_kernel_names);
+    g_test_add_func("/export/short-kernel-names", test_short_kernel_names);
     g_test_add_func("/export/scalars", test_scalars);
     return g_test_run();
 }

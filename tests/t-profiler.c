@@ -157,7 +157,7 @@ static void test_made(void)
     assert_op(&t, "mm", OP_FWD, LANE_COMPUTE, "stream 7", 0, 300125);
     assert_op(&t, "mm_backward", OP_BWD, LANE_COMPUTE, "stream 7", 400000, 800000);
     assert_op(&t, NCCL, OP_ALLREDUCE, LANE_COMM, "stream 20", 500000, 1000000);
-    assert_op(&t, "Memcpy DtoH (Device -> Pageable)", OP_FWD, LANE_COPY, "stream 9", 950000, 1050000);
+    assert_op(&t, "Memcpy DtoH (Device -> Pageable)", OP_COPY, LANE_COPY, "stream 9", 950000, 1050000);
     assert_op(&t, "sgd", OP_OPTIM, LANE_COMPUTE, "stream 7", 1100000, 1150000);
     assert_op(&t, "Memset (Device)", OP_OPTIM, LANE_COMPUTE, "stream 7", 1150000, 1160000);
     /* The kernel of step 8, launched in it, is the only one of it. */

@@ -20,6 +20,7 @@ uint32_t lanes_number(const struct pen *p, const struct tables *t, const struct 
 #define READY         ROLES
 #define CRITICAL_PATH (ROLES + 1)
 #define SHARES        (ROLES + 2)
+#define COPIES        (ROLES + 3)
 
 /* What is thinner than a unit cannot be told by its colour anyway. */
 static uint32_t seen(const struct step_rows *rows, double ns_per_unit, bool marks)
@@ -33,7 +34,7 @@ static uint32_t seen(const struct step_rows *rows, double ns_per_unit, bool mark
             for (unsigned i = 0; i < cells[k]->len; i++) {
                 const struct cell *c = &g_array_index(cells[k], struct cell, i);
                 const bool wide = c->role == ROLE_COMM || (double)(c->end_ns - c->start_ns) >= ns_per_unit;
-                set |= wide ? 1u << c->role : 0;
+                set |= wide ? 1u << (c->kind == OP_COPY ? COPIES : c->role) : 0;
                 set |= c->share > 0 ? 1u << SHARES : 0;
             }
         set |= row->waits.n ? 1u << ROLE_WAIT : 0;
@@ -48,6 +49,7 @@ static const struct {
     const char *key;
 } known[] = {
     {ROLE_INPUT, "legend.input"},
+    {COPIES, "legend.copy"},
     {ROLE_FORWARD, "legend.forward"},
     {ROLE_LOSS, "legend.loss"},
     {ROLE_BACKWARD, "legend.backward"},
@@ -67,7 +69,7 @@ static const struct {
 
 static struct legend_entry entry_of(const struct pen *p, unsigned i)
 {
-    const unsigned role = known[i].role;
+    const unsigned role = known[i].role == COPIES ? ROLE_INPUT : known[i].role;
     const bool ink = role >= READY;
     const double strength = p->look->color_by == COLOR_BY_KIND || ink ? 1 : LANES_OTHERS;
     const struct shade shade = pen_shade(p, ink                    ? ROLE_INK

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "profile/kernel-name.h"
 #include "viz/blocks.h"
 #include "viz/lanes-labels.h"
 
@@ -53,7 +54,7 @@ void lanes_belong(const struct pen *p, const struct tables *t, const struct cell
 
     pen_belong(p, KEY_MICRO, c->micro == OP_NONE ? DRAW_NONE : (int64_t)c->micro);
     pen_belong(p, KEY_BUCKET, of_bucket ? (int64_t)c->first : DRAW_NONE);
-    pen_belong(p, KEY_PHASE, (int64_t)op_phase(c->kind));
+    pen_belong(p, KEY_PHASE, op_phase(c->kind) == PHASE_NONE ? DRAW_NONE : (int64_t)op_phase(c->kind));
     pen_belong(p, KEY_TIME, c->start_ns);
 }
 
@@ -201,9 +202,11 @@ static void add_spans(const struct pen *p, const struct axis *a, const struct ta
                         *english_name = p->notes ? lanes_name(&english, t, c, comm) : NULL;
         const char *length = format_duration(c->end_ns - c->start_ns, time);
         const bool sized = comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets;
+        g_autofree char *kernel = cell_kernel(c) ? kernel_short_name(c->name) : NULL;
         g_autofree char *about =
-            sized ? g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), length)
-                  : g_strdup(length);
+            sized    ? g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), length)
+            : kernel ? g_strdup_printf("%s · %s", kernel, length)
+                     : g_strdup(length);
         pen_span(p, e.x, y, e.w, s->lane, name, english_name, row->rank, about);
     }
 }

@@ -5,6 +5,8 @@
 
 #include "base/decimal.h"
 
+#define NAMED 24 /* times what a pixel can hold, from which on a kernel is a cell of its own */
+
 static const struct unit {
     const char *name;
     int64_t ns;
@@ -69,7 +71,8 @@ const char *format_duration(int64_t ns, char text[static 32])
 {
     const struct unit *unit = ns ? unit_for(ns < 0 ? -ns : ns, 1) : &units[1];
 
-    if (unit > units && unit->ns > 1 && llabs(ns) >= unit[-1].ns - unit->ns / 20) /* 999.95 rounds to a whole one */
+    if (unit > units && unit->ns > 1 &&
+        llabs(ns) >= unit[-1].ns - unit->ns / 20) /* 999.95 rounds to a whole one */
         unit--;
 
     write_number((double)ns / (double)unit->ns, !ns || unit->ns == 1 ? 0 : unit == units ? 2 : 1, text);
@@ -134,7 +137,7 @@ void cells_order(GArray *cells)
         struct cell c = g_array_index(cells, struct cell, i);
         if (n)
             c.start_ns = MAX(c.start_ns, g_array_index(cells, struct cell, n - 1).end_ns);
-        c.own_ns = cell_ns(&c);
+        c.own_ns = c.name_ns = cell_ns(&c);
         if (c.start_ns < c.end_ns)
             g_array_index(cells, struct cell, n++) = c;
     }
@@ -145,6 +148,18 @@ static bool same_subject(const struct cell *a, const struct cell *b)
 {
     return a->role == b->role && a->kind == b->kind && a->first == b->first && a->last == b->last &&
            a->micro == b->micro;
+}
+
+const char *cell_kernel(const struct cell *c)
+{
+    return c->name_ns >= cell_ns(c) / 4 * 3 ? c->name : NULL;
+}
+
+/* Two kernels with room for a name each. */
+static bool told_apart(const struct cell *a, const struct cell *b, double min_ns)
+{
+    return a->name && b->name && !g_str_equal(a->name, b->name) &&
+           (double)MIN(cell_ns(a), cell_ns(b)) >= NAMED * min_ns;
 }
 
 bool cell_is_itself(const struct cell *c)
@@ -160,6 +175,9 @@ static void absorb(struct cell *into, const struct cell *next)
         both.own_ns = into->own_ns + next->own_ns;
     both.start_ns = into->start_ns;
     both.end_ns = next->end_ns;
+    both.name = into->name_ns >= next->name_ns ? into->name : next->name;
+    both.name_ns =
+        g_strcmp0(into->name, next->name) ? MAX(into->name_ns, next->name_ns) : into->name_ns + next->name_ns;
     *into = both;
 }
 
@@ -172,7 +190,7 @@ void cells_merge(GArray *cells, double gap_ns, double min_ns)
         struct cell *before = n ? &g_array_index(cells, struct cell, n - 1) : NULL;
         bool near = before && !before->share && !c.share && (double)(c.start_ns - before->end_ns) <= gap_ns;
         bool tiny = before && (double)MIN(cell_ns(before), cell_ns(&c)) < min_ns;
-        if (near && (tiny || same_subject(before, &c)))
+        if (near && (tiny || (same_subject(before, &c) && !told_apart(before, &c, min_ns))))
             absorb(before, &c);
         else
             g_array_index(cells, struct cell, n++) = c;

@@ -35,6 +35,8 @@ struct cell {
     /* What it is about: neighbours that agree in role, kind and these are one cell. */
     uint32_t first, last, micro;
     uint8_t role, kind;
+    const char *name; /* of the kernel that most of it is, borrowed; NULL: none has one */
+    int64_t name_ns;  /* of own_ns, that kernel's; cells_order sets it */
     /* Of many that are too thin to be drawn: the part of the time that is theirs, and that of the cells that
      * are drawn below it, both of 1.  share 0: it is one. */
     double share, below;
@@ -42,9 +44,11 @@ struct cell {
 
 /* Sorts, and cuts what overlaps the cell before it; cells without length go. */
 void cells_order(GArray *cells);
-/* Joins neighbours at most gap_ns apart if they are about the same thing, or one is shorter than min_ns: the
- * one with more time of its own then stands for both.  The cells are ordered. */
+/* Joins neighbours at most gap_ns apart if they are about the same thing, but for kernels of several names that are all
+ * long beside min_ns, or one is shorter than min_ns: the one with more time of its own then stands for both.  The cells
+ * are ordered. */
 void cells_merge(GArray *cells, double gap_ns, double min_ns);
+const char *cell_kernel(const struct cell *); /* the kernel that stands for it; NULL: it is several, or has no name */
 bool cell_is_itself(const struct cell *); /* it has not grown by so much else that its name would mislead */
 
 /* What stands for a block in a cell: the number that its name ends in ("layer3": "3"), else a few letters of

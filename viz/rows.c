@@ -10,6 +10,7 @@ struct collector {
     struct row **row_of_lane; /* NULL: not shown */
     int64_t *gang_start_ns;   /* arrival of its last member; gangs at or above n_ops are ignored */
     uint32_t *span_step;      /* of each span */
+    const char **kernel;      /* of each op that is one kernel, its name; else NULL */
     uint32_t *block;          /* per layer, the first layer of its block */
     uint32_t n_micro;
 };
@@ -47,6 +48,21 @@ static void find_gangs(struct collector *c)
     }
 }
 
+static void find_kernels(struct collector *c)
+{
+    const struct trace *t = c->trace;
+    g_autofree uint8_t *spans = g_new0(uint8_t, t->n_ops + 1);
+
+    c->kernel = g_new0(const char *, t->n_ops + 1);
+    for (size_t i = 0; i < t->n_spans; i++) {
+        const struct trace_span *s = &t->spans[i];
+        if (s->op >= t->n_ops)
+            continue;
+        c->kernel[s->op] = spans[s->op] ? NULL : s->name;
+        spans[s->op] = 1;
+    }
+}
+
 static void index_trace(struct collector *c, struct step_rows *out)
 {
     const struct trace *t = c->trace;
@@ -60,12 +76,14 @@ static void index_trace(struct collector *c, struct step_rows *out)
     for (uint32_t i = 0; i < t->t.n_layers; i++)
         c->block[i] = i && g_str_equal(t->t.layers[i].block, t->t.layers[i - 1].block) ? c->block[i - 1] : i;
     find_gangs(c);
+    find_kernels(c);
 }
 
 static enum role role_of(unsigned kind)
 {
     switch (kind) {
     case OP_INPUT:
+    case OP_COPY:
         return ROLE_INPUT;
     case OP_LOSS:
         return ROLE_LOSS;
@@ -121,7 +139,8 @@ static void add_compute(const struct collector *c, GArray *cells, const struct t
                         .last = LAYER_NONE,
                         .micro = c->n_micro > 1 && of_micro_batch(tag->kind) ? tag->micro : OP_NONE,
                         .role = (uint8_t)role_of(tag->kind),
-                        .kind = tag->kind};
+                        .kind = tag->kind,
+                        .name = c->kernel[op - c->trace->ops]};
 
     if (c->trace->t.n_stages) {
         if (op_phase(tag->kind) == PHASE_OPTIMIZER)
@@ -176,13 +195,15 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
                         .last = tag->coll,
                         .micro = OP_NONE,
                         .role = ROLE_COMM,
-                        .kind = comm_kind(tag)};
+                        .kind = comm_kind(tag),
+                        .name = c->kernel[op - c->trace->ops]};
     struct cell *before = row->comm->len ? &g_array_index(row->comm, struct cell, row->comm->len - 1) : NULL;
 
     if (before && before->first == cell.first && before->last == cell.last) {
         before->start_ns = MIN(before->start_ns, cell.start_ns);
         before->end_ns = MAX(before->end_ns, cell.end_ns);
         before->kind = cell.kind == OP_ALLREDUCE ? cell.kind : before->kind;
+        before->name = NULL; /* hops */
     } else {
         struct ready_mark mark = {CLAMP(op->ready_ns - c->start_ns, 0, cell.start_ns), cell.start_ns,
                                   tag->bucket};
@@ -383,6 +404,7 @@ bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t ste
     g_free(c.row_of_lane);
     g_free(c.gang_start_ns);
     g_free(c.span_step);
+    g_free(c.kernel);
     g_free(c.block);
     return true;
 }
