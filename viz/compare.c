@@ -36,6 +36,7 @@ struct scene {
     bool comm;
     double lane, top;
     struct axis axis;
+    struct lane_labels labels;
     struct where where; /* of the last step over the first */
     bool known;         /* there is a difference, and it is known where */
     const struct delta *greatest; /* of the ranks that are shown; NULL: none */
@@ -239,6 +240,15 @@ static void place_columns(struct scene *s)
         rows_simplify(&s->sides[i].rows, axis_ns_per_unit(&s->axis));
 }
 
+static void choose_labels(struct scene *s)
+{
+    struct lane_rows groups[MAX_STEPS];
+
+    for (uint32_t i = 0; i < s->n; i++)
+        groups[i] = (struct lane_rows){&s->sides[i].trace->t, s->sides[i].rows.rows, s->shown, s->lane};
+    s->labels = lanes_choose_labels(&s->frame.pen, &s->axis, s->n, groups);
+}
+
 /* --- paint */
 
 /* A bracket from where the first step's rank ends to where this one's does; what it takes of the line. */
@@ -279,7 +289,7 @@ static void paint_rank(const struct scene *s, uint32_t r, double y)
 {
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
-    const struct lane_style style = {s->lane, s->comm ? BETWEEN : 0, 1, s->comm, false, true};
+    const struct lane_style style = {s->lane, s->comm ? BETWEEN : 0, 1, s->comm, false, true, &s->labels};
     const double high = (s->comm ? 2 * s->lane : s->lane) + BETWEEN, strip = STRIP + (s->comm ? band(s) : 0);
     g_autofree char *rank = pen_rank(p, s->sides[0].rows.rows[r].rank);
 
@@ -415,6 +425,7 @@ static bool draw_compare(const struct figure_input *in, const struct pen *pen, G
     if (ok) {
         choose_ranks(&s);
         place_columns(&s);
+        choose_labels(&s);
         paint(&s);
     }
     scene_release(&s);
