@@ -252,7 +252,7 @@ static void test_capacity(void)
         bool over, legend;
     } cases[] = {{"3.0 GiB", NULL, "3072.0 MiB", 3072, false, true},
                  {"2.5 GiB", NULL, "2560.0 MiB", 2560, true, true},
-                 {"40.0 GiB", NULL, "40.0 GiB", -1, false, true},
+                 {"40.0 GiB", NULL, "40960 MiB", -1, false, true},
                  {"2.5 GiB", "sharing", "2560.0 MiB", -1, false, false},
                  {"GiB", NULL, "", -1, false, false}};
     const struct figure_options o = {.width = 1280, .height = 1440};
@@ -283,6 +283,44 @@ static void test_capacity(void)
                      m->fill == palette_color(palettes[0], ROLE_INK);
         }
         g_assert_cmpuint(lines, ==, cases[i].mib > 0 ? 8 : 0);
+        draw_list.cancel(list);
+        digest_release(&d);
+    }
+}
+
+/* Title, legend, bars and axis speak in one unit, whatever is small or beyond the axis; not the small texts below
+ * bars. */
+static void test_unit(void)
+{
+    static const char *const units[] = {" KiB", " MiB", " GiB"};
+    static const struct {
+        unsigned times; /* as much */
+        const char *unit, *capacity;
+    } cases[] = {{1, " MiB", "40.0 GiB"}, {8, " GiB", "80.0 GiB"}, {8, " GiB", "24.0 GiB"}, {8, " GiB", "9000.0 MiB"}};
+    const struct figure_options o = {.width = 1280, .height = 1440};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct digest d;
+        unsigned said = 0;
+        lecture_digest(&d);
+        for (uint32_t k = 0; k < d.n_ranks * d.n_memory; k++)
+            d.memory_bytes[k] *= k < d.n_memory ? 1 : cases[i].times; /* but for rank 0 */
+        g_clear_pointer(&d.memory_measured, g_free);
+        g_strfreev(d.environment);
+        d.environment = g_strsplit("device memory|x", "|", -1);
+        g_free(d.environment[1]);
+        d.environment[1] = g_strdup(cases[i].capacity);
+        struct draw *list = draw(&figure_memory, &(struct figure_input){.digest = &d}, &o);
+        for (unsigned k = 0; k < list->items->len; k++) {
+            const struct item *m = item_at(list, k);
+            for (unsigned u = 0; m->text && m->size > 15 && u < G_N_ELEMENTS(units); u++) {
+                if (!strstr(m->text, units[u]))
+                    continue;
+                if (strcmp(units[u], cases[i].unit))
+                    g_error("'%s' is not in%s", m->text, cases[i].unit);
+                said++;
+            }
+        }
+        g_assert_cmpuint(said, >, 9);
         draw_list.cancel(list);
         digest_release(&d);
     }
@@ -554,6 +592,7 @@ int main(int argc, char **argv)
     g_test_add_func("/figures/breakdown/groups", test_groups);
     g_test_add_func("/figures/memory", test_memory);
     g_test_add_func("/figures/memory/capacity", test_capacity);
+    g_test_add_func("/figures/memory/unit", test_unit);
     g_test_add_func("/figures/sweep", test_sweep);
     g_test_add_func("/figures/sweep/close", test_sweep_close);
     g_test_add_func("/figures/sweep/two-options", test_sweep_two);
