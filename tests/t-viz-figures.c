@@ -157,6 +157,31 @@ static void test_nothing_saved(void)
     digest_release(&d);
 }
 
+/* The grounds of headings stand clear of what is above them, the legend first, and of the bar below. */
+static void check_headings(const struct draw *list)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < list->items->len; i++) {
+        const struct item *ground = item_at(list, i);
+        double above = -INFINITY, below = INFINITY;
+        if (ground->kind != ITEM_RECT || ground->fill != palette_color(palettes[0], ROLE_LANE) ||
+            ground->x1 - ground->x0 < list->width * 0.9)
+            continue;
+        for (unsigned k = 0; k < list->items->len; k++) {
+            const struct item *m = item_at(list, k);
+            const bool box = m->kind == ITEM_RECT && m->x1 - m->x0 < list->width / 2;
+            if (box && m->y1 <= ground->y0 + EPSILON)
+                above = MAX(above, m->y1);
+            if (box && m->y0 >= ground->y1 - EPSILON)
+                below = MIN(below, m->y0);
+        }
+        g_assert_cmpfloat(ground->y0 - above, >=, 10);
+        g_assert_cmpfloat(below - ground->y1, >=, 9);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 2);
+}
+
 static void test_groups(void)
 {
     struct digest d;
@@ -176,6 +201,7 @@ static void test_groups(void)
     expect(list, "0.800, 20.0 % saved");
     expect(list, "DDP, two, 32 ranks: overlap saves 20.0 to 40.0 %");
     g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_FORWARD, 0), width_of(list, ROLE_FORWARD, 2), EPSILON);
+    check_headings(list);
     draw_list.cancel(list);
     digest_release(&d);
 }

@@ -222,7 +222,7 @@ bool frame_divide(const struct frame *f, struct frame_rows *r)
 char *frame_headline(const struct pen *p, const struct digest *d, const char *message)
 {
     g_autofree char *mode = words_mode(p->lang, d->mode);
-    g_autofree char *model = pen_one_line(d->model ? d->model : word(p->lang, "figure.unnamed-model"));
+    g_autofree char *model = words_model(p->lang, d->model);
 
     if (g_utf8_strlen(model, -1) > MAX_NAME) {
         g_autofree char *cut = g_utf8_substring(model, 0, MAX_NAME);
