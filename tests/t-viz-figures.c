@@ -389,6 +389,30 @@ static void test_sweep(void)
     series_release(&s);
 }
 
+/* A linear axis of the option says where it does not begin at 0; one that does, or is logarithmic, has no need. */
+static void test_sweep_from(void)
+{
+    static const struct {
+        const char *values[3], *title;
+    } cases[] = {{{"2", "4", "8"}, "ranks; axis does not begin at 0"},
+                 {{"0", "4", "8"}, "ranks"},
+                 {{"1", "8", "64"}, "ranks (logarithmic)"},
+                 {{"8", "8", "8"}, "ranks"}};
+    const struct figure_options o = {.width = 1280, .height = 720};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct series s;
+        series_begin(&s, "bert-base, ddp, a100x4", "ranks");
+        for (unsigned k = 0; k < 3; k++)
+            add_point(&s, cases[i].values[k], false, (100 + (int64_t)k) * MS, MS);
+        series_find_best(&s);
+        struct draw *list = draw(&figure_sweep, &(struct figure_input){.series = &s}, &o);
+        check_figure(list);
+        expect(list, cases[i].title);
+        draw_list.cancel(list);
+        series_release(&s);
+    }
+}
+
 /* Times that are close together are spread, on an axis that says that it does not begin at 0, without areas.
  */
 static void test_sweep_close(void)
@@ -621,6 +645,7 @@ int main(int argc, char **argv)
     g_test_add_func("/figures/memory/unit", test_unit);
     g_test_add_func("/figures/sweep", test_sweep);
     g_test_add_func("/figures/sweep/close", test_sweep_close);
+    g_test_add_func("/figures/sweep/from", test_sweep_from);
     g_test_add_func("/figures/sweep/two-options", test_sweep_two);
     g_test_add_func("/figures/sweep/words", test_sweep_words);
     g_test_add_func("/figures/lacking", test_lacking);
