@@ -104,7 +104,7 @@ static void test_breakdown(void)
     }
     for (unsigned i = 0; i < list->items->len; i++)
         if (item_at(list, i)->text)
-            g_assert_cmpfloat(item_at(list, i)->size, >=, 13);
+            g_assert_cmpfloat(item_at(list, i)->size, >=, 14);
     draw_list.cancel(list);
     digest_release(&d);
 }

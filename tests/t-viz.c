@@ -396,7 +396,7 @@ static void test_lecture(void)
             g_error("the figure lacks '%s'", expected[i]);
     for (unsigned i = 0; i < d->items->len; i++)
         if (item_at(d, i)->text)
-            g_assert_cmpfloat(item_at(d, i)->size, >=, 13);
+            g_assert_cmpfloat(item_at(d, i)->size, >=, 14);
     const double fb =
         palette_contrast(palette_color(palettes[0], ROLE_FORWARD), palette_color(palettes[0], ROLE_BACKWARD));
     g_assert_cmpfloat(fb, >=, 1.5);
@@ -505,7 +505,7 @@ static void test_alike(void)
         check_figure(d);
         for (unsigned k = 0; k < 3; k++)
             g_assert_cmpuint(count_of_size(d, cases[i].texts[k], &size), ==, cases[i].count[k]);
-        g_assert_cmpfloat(size, >=, 13);
+        g_assert_cmpfloat(size, >=, 14);
         draw_list.cancel(d);
         analysis_release(&f.analysis);
         trace_release(&trace);

@@ -13,7 +13,7 @@
 #define TICKS         1000 /* more never stand TICK_GAP apart */
 #define MAX_NAME      48   /* letters of a model */
 #define MIN_PLOT      120.0
-#define LEAST_TEXT    13.0 /* on a bar */
+#define LEAST_TEXT    14.0 /* on a bar */
 #define TEXT_HEIGHT   1.25 /* of a bar with a text, in its ems */
 #define MIN_BAR       17.0 /* a text and some air */
 #define MAX_BAR       110.0

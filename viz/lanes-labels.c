@@ -11,7 +11,7 @@
 /* Sizes of labels. */
 #define LARGEST     20.0
 #define EASY        15.0 /* a form that reaches it is taken before one that only reaches the smallest */
-#define SMALLEST    13.0
+#define SMALLEST    14.0
 #define LEAST_ROOM  (SMALLEST / 3) /* no label is narrower */
 #define LEFT_OUT    0.05 /* of the cells with room for a label, for which the others need not be smaller */
 #define MUCH_FASTER 0.5  /* of the mean length of the cells of a kind */

@@ -26,7 +26,7 @@ struct lane_rows {
 };
 
 /* One way for all lanes of a figure: cells of one kind have one size and form, the largest at which nearly
- * all of them fit, down to 13 px; all micro-batches of a pipeline have one.  Where letter and number do not
+ * all of them fit, down to 14 px; all micro-batches of a pipeline have one.  Where letter and number do not
  * fit beside one another they are stacked, else the number stands alone, else nothing does.  The rows are
  * simplified. */
 struct lane_labels lanes_choose_labels(const struct pen *, const struct axis *, unsigned n,
