@@ -172,7 +172,7 @@ static void test_bars(void)
     trace_release(&second);
 }
 
-/* Of ranks that have no room: which they are; shown are the first, the slowest and the one that differs most. */
+/* Ranks without room are named; shown are the first, the slowest and the one that differs most. */
 static void test_ranks(void)
 {
     struct scene_spec spec = scene_bert();
@@ -197,7 +197,8 @@ static void test_ranks(void)
         .trace = &second, .analysis = &b, .digest = &digest, .file = "now", .others = &other, .n_others = 1};
     for (unsigned from = 0; from < 2; from++) {
         const struct figure_options o = {.width = 1280, .height = 720, .count_from = from};
-        struct draw *d = draw_list.begin(&(struct canvas){.width = o.width, .height = o.height, .title = "t"}, NULL);
+        struct draw *d =
+            draw_list.begin(&(struct canvas){.width = o.width, .height = o.height, .title = "t"}, NULL);
         g_assert_true(figure_draw(&figure_compare, &in, &o, &draw_list, d, NULL));
         check_inside(d);
         check_apart(d);
@@ -209,8 +210,10 @@ static void test_ranks(void)
             g_assert_cmpfloat(at->y0, >, y);
             y = at->y0;
         }
-        text_of(d, from ? "not shown: 11 of 16 ranks (4–6, 8–15); shown: the first, the slowest, and where most differs"
-                        : "not shown: 11 of 16 ranks (3–5, 7–14); shown: the first, the slowest, and where most differs");
+        text_of(d, from ? "not shown: 11 of 16 ranks (4–6, 8–15); shown: the first, the slowest, and where "
+                          "most differs"
+                        : "not shown: 11 of 16 ranks (3–5, 7–14); shown: the first, the slowest, and where "
+                          "most differs");
         draw_list.cancel(d);
     }
     digest_release(&digest);

@@ -52,23 +52,25 @@ static void test_print(void)
         }
 }
 
-/* Stages of a rank differ in hatch, or by 1.5:1 in grey; stages of two kinds in that or in the hatch's ink. */
+/* Stages of a rank differ in hatch, or by 1.5:1 in grey; those of two kinds in that or in the hatch's ink. */
 static void test_print_stages(void)
 {
-    static const enum role kinds[] = {ROLE_FORWARD, ROLE_BACKWARD, ROLE_INPUT_GRADIENT, ROLE_WEIGHT_GRADIENT, ROLE_RECOMPUTE};
+    static const enum role kinds[] = {ROLE_FORWARD, ROLE_BACKWARD, ROLE_INPUT_GRADIENT, ROLE_WEIGHT_GRADIENT,
+                                      ROLE_RECOMPUTE};
     const struct palette *p = palette_find("print");
     for (uint32_t n = 2; n <= 4; n++)
         for (unsigned a = 0; a < G_N_ELEMENTS(kinds) * n; a++) {
             const struct shade x = palette_stage_shade(p, kinds[a / n], a % n, n);
             g_assert_cmpfloat(palette_contrast(x.color, palette_text_on(x.color)), >=, 4.5);
             for (unsigned b = 0; b <= a; b++) {
-                const struct shade y = b < a ? palette_stage_shade(p, kinds[b / n], b % n, n) : palette_shade(p, ROLE_BUBBLE);
+                const struct shade y =
+                    b < a ? palette_stage_shade(p, kinds[b / n], b % n, n) : palette_shade(p, ROLE_BUBBLE);
                 const bool same = b < a && a / n == b / n, grey = palette_contrast(x.color, y.color) >= 1.5,
                            hatch = x.hatch != y.hatch,
                            ink = x.hatch != HATCH_NONE && palette_contrast(x.ink, y.ink) >= 1.5;
                 if (!(grey || hatch || (ink && !same)))
-                    g_error("of %u stages role %u on %u and role %u on %u are alike in print", n, kinds[a / n], a % n,
-                            kinds[b / n], b % n);
+                    g_error("of %u stages role %u on %u and role %u on %u are alike in print", n,
+                            kinds[a / n], a % n, kinds[b / n], b % n);
             }
         }
 }

@@ -220,7 +220,8 @@ static void check_marks(const struct draw *list, const struct digest *d, double 
     double left = list->width;
     for (unsigned i = 0; i < list->items->len; i++) {
         const struct item *item = item_at(list, i);
-        if (item->kind == ITEM_RECT && item->fill == palette_color(palettes[0], ROLE_FORWARD) && item->x1 - item->x0 > 50)
+        if (item->kind == ITEM_RECT && item->fill == palette_color(palettes[0], ROLE_FORWARD) &&
+            item->x1 - item->x0 > 50)
             left = MIN(left, item->x0);
     }
     g_assert_cmpfloat_with_epsilon(middle[n - 1] - middle[n - 2], expected_px, 1);
@@ -239,7 +240,8 @@ static void test_memory(void)
     for (unsigned rank = 0; rank < 8; rank++) { /* a bar each */
         g_autofree char *name = g_strdup_printf("rank %u", rank);
         expect(list, name);
-        g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_OPTIMIZER, rank), width_of(list, ROLE_FORWARD, rank) * (rank < 4 ? 210 : 274) / 418, 1);
+        g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_OPTIMIZER, rank),
+                                       width_of(list, ROLE_FORWARD, rank) * (rank < 4 ? 210 : 274) / 418, 1);
     }
     draw_list.cancel(list);
     o.height = 250; /* no room for eight */
@@ -314,15 +316,16 @@ static void test_capacity(void)
     }
 }
 
-/* Title, legend, bars and axis speak in one unit, whatever is small or beyond the axis; not the small texts below
- * bars. */
+/* Title, legend, bars and axis speak in one unit, whatever is small or beyond the axis; not the small texts
+ * below bars. */
 static void test_unit(void)
 {
     static const char *const units[] = {" KiB", " MiB", " GiB"};
     static const struct {
         unsigned times; /* as much */
         const char *unit, *capacity;
-    } cases[] = {{1, " MiB", "40.0 GiB"}, {8, " GiB", "80.0 GiB"}, {8, " GiB", "24.0 GiB"}, {8, " GiB", "9000.0 MiB"}};
+    } cases[] = {
+        {1, " MiB", "40.0 GiB"}, {8, " GiB", "80.0 GiB"}, {8, " GiB", "24.0 GiB"}, {8, " GiB", "9000.0 MiB"}};
     const struct figure_options o = {.width = 1280, .height = 1440};
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         struct digest d;
@@ -389,7 +392,8 @@ static void test_sweep(void)
     series_release(&s);
 }
 
-/* A linear axis of the option says where it does not begin at 0; one that does, or is logarithmic, has no need. */
+/* A linear axis of the option says where it does not begin at 0; one that does, or is logarithmic, has no
+ * need. */
 static void test_sweep_from(void)
 {
     static const struct {

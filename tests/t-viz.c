@@ -549,7 +549,7 @@ static void test_alike_over_ranks(void)
         }
         g_test_message("%.1f: %u with a letter, %u without", part, letters, numbers);
         g_assert_true(!letters || !numbers);
-        g_assert_cmpuint(letters + numbers, >=, 48); /* a rank too fast for names takes none from the others */
+        g_assert_cmpuint(letters + numbers, >=, 48); /* those of the other ranks */
         draw_list.cancel(d);
         analysis_release(&f.analysis);
         trace_release(&trace);

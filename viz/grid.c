@@ -9,9 +9,9 @@
 /* Units of the pen. */
 #define MIN_UNIT    6.0 /* width of a unit; what then has no room is left out */
 #define MIN_ROW     12.0
-#define MIN_CELL    18.0 /* height that is taken where units are narrower, in characters */
+#define MIN_CELL    18.0         /* height that is taken where units are narrower, in characters */
 #define FEW_STAGES  PRINT_STAGES /* of a rank */
-#define TWO_LINES   56.0 /* ... and elsewhere: letter over number, which narrow cells have room for */
+#define TWO_LINES   56.0         /* ... and elsewhere: letter over number, which narrow cells have room for */
 #define MAX_CELL    92.0
 #define TALLEST     2.4  /* times the width of a unit, a cell */
 #define ROW_PART    0.88 /* of a row, its cell */
@@ -67,15 +67,16 @@ static const struct {
 static unsigned stages_legend(const struct grid *g, struct legend_entry entries[static FEW_STAGES])
 {
     const struct pen *p = &g->frame.pen;
-    const uint32_t all = g->blocks.per_rank, last = all - 1;
+    const uint32_t all = g->blocks.per_rank, last = all - 1, step = all > FEW_STAGES ? last : 1;
     unsigned n = 0;
 
-    for (uint32_t i = 0; i < all; i += all > FEW_STAGES ? last : 1) {
-        const char *text = i == 0   ? word(p->lang, "grid.first-stage")
-                           : i == 1 ? word(p->lang, "grid.second-stage")
+    for (uint32_t i = 0; i < all; i += step) {
+        const char *text = i == 0      ? word(p->lang, "grid.first-stage")
+                           : i == 1    ? word(p->lang, "grid.second-stage")
                            : i == last ? word(p->lang, "grid.last-stage")
                                        : word(p->lang, "grid.third-stage");
-        entries[n++] = (struct legend_entry){.text = text, .shade = block_kind_shade(p->palette, OP_FWD, i, all)};
+        entries[n++] =
+            (struct legend_entry){.text = text, .shade = block_kind_shade(p->palette, OP_FWD, i, all)};
     }
     return n;
 }

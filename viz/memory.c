@@ -15,7 +15,8 @@
 #define LEAST 0.1     /* of the unit, in numbers with one decimal */
 #define WHOLE 10000.0 /* of it, from which on they have none */
 
-#define SEPARATE 8 /* ranks have a bar each, as GPUs have in nvidia-smi, where that many or fewer all have room */
+/* Ranks have a bar each, as GPUs have in nvidia-smi, where that many or fewer all have room. */
+#define SEPARATE 8
 
 /* A rank, or consecutive ranks that have the same. */
 struct row {
@@ -130,9 +131,10 @@ static void name_rows(struct scene *s, const struct pen *p)
         r->name = r->first == r->last ? pen_rank(p, r->first)
                                       : say(p->lang, "memory-figure.ranks", "name", name, "first",
                                             count(r->first + from), "last", count(r->last + from), NULL);
-        g_autofree char *beside = r->measured < 0 ? g_strdup(peak)
-                                                  : say(p->lang, "memory-figure.beside", "peak", peak,
-                                                        "measured", bytes_text(s, r->measured, measured), NULL);
+        g_autofree char *beside = r->measured < 0
+                                      ? g_strdup(peak)
+                                      : say(p->lang, "memory-figure.beside", "peak", peak, "measured",
+                                            bytes_text(s, r->measured, measured), NULL);
         const double over = MAX(r->peak, r->measured) - s->device;
         r->beside = s->device > 0 && over > 0 ? say(p->lang, "memory-figure.over", "peak", beside, "over",
                                                     bytes_text(s, over, measured), NULL)
@@ -282,8 +284,8 @@ static void paint_legend(struct scene *s)
                                              .mark = true};
     if (s->device > 0) {
         char size[32];
-        g_ptr_array_add(
-            names, say(s->frame.pen.lang, "memory-figure.device", "size", bytes_text(s, s->device, size), NULL));
+        g_ptr_array_add(names, say(s->frame.pen.lang, "memory-figure.device", "size",
+                                   bytes_text(s, s->device, size), NULL));
         entries[n++] = (struct legend_entry){.text = g_ptr_array_index(names, names->len - 1),
                                              .shade = pen_shade(&s->frame.pen, ROLE_INK),
                                              .line = shows_device(s),

@@ -9,7 +9,8 @@
 struct palette {
     const char *name;
     struct shade shades[ROLES], hues[HUES];
-    const struct shade (*stages)[PRINT_STAGES - 1]; /* by role, of a rank's stages after the first; NULL: tints */
+    /* By role, of a rank's stages after the first; NULL: tints. */
+    const struct shade (*stages)[PRINT_STAGES - 1];
 };
 
 #define PLAIN(color)                                                                                         \

@@ -28,8 +28,13 @@ struct lane_style timeline_style(const struct timeline *s)
 
 struct lane_style timeline_other_style(const struct timeline *s)
 {
-    return (struct lane_style){
-        s->lane * OTHER_PART, OTHER_STRIP, s->frame.pen.ops->cells ? 1 : MUTED, true, false, false, &s->labels};
+    return (struct lane_style){s->lane * OTHER_PART,
+                               OTHER_STRIP,
+                               s->frame.pen.ops->cells ? 1 : MUTED,
+                               true,
+                               false,
+                               false,
+                               &s->labels};
 }
 
 /* --- what stands where, from top to bottom */
@@ -251,8 +256,8 @@ static void choose_labels(struct timeline *s)
     groups[0] = (struct lane_rows){&s->in->trace->t, s->ranks.rows, s->ranks.n, s->lane};
     for (uint32_t i = 0; i < s->n_others; i++) {
         const struct timeline_other *other = &s->others[i];
-        groups[1 + i] =
-            (struct lane_rows){&other->variant->trace->t, other->rows.rows, other->rows.n, s->lane * OTHER_PART};
+        groups[1 + i] = (struct lane_rows){&other->variant->trace->t, other->rows.rows, other->rows.n,
+                                           s->lane * OTHER_PART};
     }
     s->labels = lanes_choose_labels(&s->frame.pen, &s->axis, 1 + s->n_others, groups);
 }
