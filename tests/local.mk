@@ -138,7 +138,7 @@ SEQUENTIAL_SHELL_TESTS = \
 	%D%/help.sh \
 	%D%/layering.sh
 %C%_t_build_SOURCES = %D%/t-build.c %D%/draw-list.c %D%/scene.c
-%C%_t_deltas_SOURCES = %D%/t-deltas.c %D%/draw-list.c
+%C%_t_deltas_SOURCES = %D%/t-deltas.c %D%/draw-list.c %D%/scene.c
 %C%_t_cause_SOURCES = %D%/t-cause.c %D%/plans.c
 # The collector is a part of the module; here it is linked with a libcupti of our own, and with the real one.
 %C%_t_collect_SOURCES = %D%/t-collect.c

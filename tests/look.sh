@@ -15,7 +15,7 @@ result $? "no figure names a colour"
 # Keys in full, as word(l, "a.b") and say(l, "a.b", ...) have them; those that are put together are listed here.
 (cd "$srcdir" && cat viz/*.c cli/*.c) | tr -d '\n' | grep -oE '"[a-z-]+\.[a-z0-9-]+"' | tr -d '"' | sort -u >"$dir/used"
 awk '/^\[/ { group = substr($0, 2, length($0) - 2) } /^[a-z]/ { print group "." $1 }' "$srcdir/viz/lang/en.ini" | sort >"$dir/known"
-grep -vE '^(op|algo|overlap|label|value|known|memory|mode|option|language)\.|^figure\.name-|^timeline\.(saves|costs|shorter|longer)|^phase\.comm' "$dir/known" >"$dir/must"
+grep -vE '^(op|algo|overlap|label|value|known|memory|mode|models|option|language)\.|^figure\.name-|^timeline\.(saves|costs|shorter|longer)|^phase\.comm' "$dir/known" >"$dir/must"
 comm -23 "$dir/must" "$dir/used" >"$dir/out"
 [ ! -s "$dir/out" ]
 result $? "every text of a language is said by some figure"
@@ -39,7 +39,7 @@ says_korean() { # says_korean WHAT ENGLISH OPTION...
     [ "$status" = 0 ] && ! grep -q "$english" known.svg
     result $? "--lang ko: $what"
 }
-says_korean "notes of published steps" 'efficiency\|published\|digitised\|source' --preset ddp-paper --figure breakdown
+says_korean "notes of published steps" 'efficiency\|published\|digitised\|source\| and ' --preset ddp-paper --figure breakdown
 says_korean "the label of --gil" 'launches' --mode dp --gil --backend sim --figure timeline
 says_korean "what is extended" 'extended' --backend sim --ranks 8 --figure timeline
 says_korean "why a point failed" 'the schedule' sweep --mode pipeline --ranks 2,4,40 --chunks 8 --backend sim --figure sweep

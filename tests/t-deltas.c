@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tests/check-drawn.h"
+#include "tests/scene.h"
 #include "tests/small-trace.h"
 #include "tests/tap.h"
 #include "viz/deltas.h"
@@ -171,6 +172,57 @@ static void test_bars(void)
     trace_release(&second);
 }
 
+/* Ranks without room are named; shown are the first, the slowest and the one that differs most. */
+static void test_ranks(void)
+{
+    struct scene_spec spec = scene_bert();
+    struct trace first, second;
+    struct analysis a, b;
+    struct digest digest;
+    spec.ranks = 16;
+    spec.buckets = 0;
+    scene_make(&spec, &first);
+    spec.skew = 0.1;
+    scene_make(&spec, &second); /* the last rank is slower */
+    for (size_t i = 0; i < second.n_spans; i++) {
+        struct trace_span *span = &second.spans[i];
+        struct trace_op *op = &second.ops[span->op];
+        if (second.t.lanes[op->lane].rank == 6 && op->tag.kind == OP_BWD)
+            span->end_ns = op->end_ns = op->start_ns + (op->end_ns - op->start_ns) / 4;
+    }
+    g_assert_true(analyze(&first, &a, NULL) && analyze(&second, &b, NULL));
+    digest_make(&digest, &(struct report){.trace = &second, .analysis = &b});
+    const struct variant other = {"then", &first, &a, NULL};
+    const struct figure_input in = {
+        .trace = &second, .analysis = &b, .digest = &digest, .file = "now", .others = &other, .n_others = 1};
+    for (unsigned from = 0; from < 2; from++) {
+        const struct figure_options o = {.width = 1280, .height = 720, .count_from = from};
+        struct draw *d =
+            draw_list.begin(&(struct canvas){.width = o.width, .height = o.height, .title = "t"}, NULL);
+        g_assert_true(figure_draw(&figure_compare, &in, &o, &draw_list, d, NULL));
+        check_inside(d);
+        check_apart(d);
+        static const unsigned shown[] = {0, 1, 2, 6, 15};
+        double y = 0;
+        for (unsigned i = 0; i < G_N_ELEMENTS(shown); i++) {
+            g_autofree char *name = g_strdup_printf("rank %u", shown[i] + from);
+            const struct item *at = text_of(d, name);
+            g_assert_cmpfloat(at->y0, >, y);
+            y = at->y0;
+        }
+        text_of(d, from ? "not shown: 11 of 16 ranks (4–6, 8–15); shown: the first, the slowest, and where "
+                          "most differs"
+                        : "not shown: 11 of 16 ranks (3–5, 7–14); shown: the first, the slowest, and where "
+                          "most differs");
+        draw_list.cancel(d);
+    }
+    digest_release(&digest);
+    analysis_release(&a);
+    analysis_release(&b);
+    trace_release(&first);
+    trace_release(&second);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
@@ -178,5 +230,6 @@ int main(int argc, char **argv)
     g_test_add_func("/deltas/pairs", test_pairs);
     g_test_add_func("/deltas/missing", test_missing);
     g_test_add_func("/deltas/bars", test_bars);
+    g_test_add_func("/deltas/ranks", test_ranks);
     return g_test_run();
 }

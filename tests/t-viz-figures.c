@@ -104,7 +104,7 @@ static void test_breakdown(void)
     }
     for (unsigned i = 0; i < list->items->len; i++)
         if (item_at(list, i)->text)
-            g_assert_cmpfloat(item_at(list, i)->size, >=, 13);
+            g_assert_cmpfloat(item_at(list, i)->size, >=, 14);
     draw_list.cancel(list);
     digest_release(&d);
 }
@@ -157,6 +157,31 @@ static void test_nothing_saved(void)
     digest_release(&d);
 }
 
+/* The grounds of headings stand clear of what is above them, the legend first, and of the bar below. */
+static void check_headings(const struct draw *list)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < list->items->len; i++) {
+        const struct item *ground = item_at(list, i);
+        double above = -INFINITY, below = INFINITY;
+        if (ground->kind != ITEM_RECT || ground->fill != palette_color(palettes[0], ROLE_LANE) ||
+            ground->x1 - ground->x0 < list->width * 0.9)
+            continue;
+        for (unsigned k = 0; k < list->items->len; k++) {
+            const struct item *m = item_at(list, k);
+            const bool box = m->kind == ITEM_RECT && m->x1 - m->x0 < list->width / 2;
+            if (box && m->y1 <= ground->y0 + EPSILON)
+                above = MAX(above, m->y1);
+            if (box && m->y0 >= ground->y1 - EPSILON)
+                below = MIN(below, m->y0);
+        }
+        g_assert_cmpfloat(ground->y0 - above, >=, 10);
+        g_assert_cmpfloat(below - ground->y1, >=, 9);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 2);
+}
+
 static void test_groups(void)
 {
     struct digest d;
@@ -176,6 +201,7 @@ static void test_groups(void)
     expect(list, "0.800, 20.0 % saved");
     expect(list, "DDP, two, 32 ranks: overlap saves 20.0 to 40.0 %");
     g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_FORWARD, 0), width_of(list, ROLE_FORWARD, 2), EPSILON);
+    check_headings(list);
     draw_list.cancel(list);
     digest_release(&d);
 }
@@ -194,7 +220,8 @@ static void check_marks(const struct draw *list, const struct digest *d, double 
     double left = list->width;
     for (unsigned i = 0; i < list->items->len; i++) {
         const struct item *item = item_at(list, i);
-        if (item->kind == ITEM_RECT && item->fill == palette_color(palettes[0], ROLE_FORWARD) && item->x1 - item->x0 > 50)
+        if (item->kind == ITEM_RECT && item->fill == palette_color(palettes[0], ROLE_FORWARD) &&
+            item->x1 - item->x0 > 50)
             left = MIN(left, item->x0);
     }
     g_assert_cmpfloat_with_epsilon(middle[n - 1] - middle[n - 2], expected_px, 1);
@@ -213,7 +240,8 @@ static void test_memory(void)
     for (unsigned rank = 0; rank < 8; rank++) { /* a bar each */
         g_autofree char *name = g_strdup_printf("rank %u", rank);
         expect(list, name);
-        g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_OPTIMIZER, rank), width_of(list, ROLE_FORWARD, rank) * (rank < 4 ? 210 : 274) / 418, 1);
+        g_assert_cmpfloat_with_epsilon(width_of(list, ROLE_OPTIMIZER, rank),
+                                       width_of(list, ROLE_FORWARD, rank) * (rank < 4 ? 210 : 274) / 418, 1);
     }
     draw_list.cancel(list);
     o.height = 250; /* no room for eight */
@@ -252,7 +280,7 @@ static void test_capacity(void)
         bool over, legend;
     } cases[] = {{"3.0 GiB", NULL, "3072.0 MiB", 3072, false, true},
                  {"2.5 GiB", NULL, "2560.0 MiB", 2560, true, true},
-                 {"40.0 GiB", NULL, "40.0 GiB", -1, false, true},
+                 {"40.0 GiB", NULL, "40960 MiB", -1, false, true},
                  {"2.5 GiB", "sharing", "2560.0 MiB", -1, false, false},
                  {"GiB", NULL, "", -1, false, false}};
     const struct figure_options o = {.width = 1280, .height = 1440};
@@ -283,6 +311,45 @@ static void test_capacity(void)
                      m->fill == palette_color(palettes[0], ROLE_INK);
         }
         g_assert_cmpuint(lines, ==, cases[i].mib > 0 ? 8 : 0);
+        draw_list.cancel(list);
+        digest_release(&d);
+    }
+}
+
+/* Title, legend, bars and axis speak in one unit, whatever is small or beyond the axis; not the small texts
+ * below bars. */
+static void test_unit(void)
+{
+    static const char *const units[] = {" KiB", " MiB", " GiB"};
+    static const struct {
+        unsigned times; /* as much */
+        const char *unit, *capacity;
+    } cases[] = {
+        {1, " MiB", "40.0 GiB"}, {8, " GiB", "80.0 GiB"}, {8, " GiB", "24.0 GiB"}, {8, " GiB", "9000.0 MiB"}};
+    const struct figure_options o = {.width = 1280, .height = 1440};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct digest d;
+        unsigned said = 0;
+        lecture_digest(&d);
+        for (uint32_t k = 0; k < d.n_ranks * d.n_memory; k++)
+            d.memory_bytes[k] *= k < d.n_memory ? 1 : cases[i].times; /* but for rank 0 */
+        g_clear_pointer(&d.memory_measured, g_free);
+        g_strfreev(d.environment);
+        d.environment = g_strsplit("device memory|x", "|", -1);
+        g_free(d.environment[1]);
+        d.environment[1] = g_strdup(cases[i].capacity);
+        struct draw *list = draw(&figure_memory, &(struct figure_input){.digest = &d}, &o);
+        for (unsigned k = 0; k < list->items->len; k++) {
+            const struct item *m = item_at(list, k);
+            for (unsigned u = 0; m->text && m->size > 15 && u < G_N_ELEMENTS(units); u++) {
+                if (!strstr(m->text, units[u]))
+                    continue;
+                if (strcmp(units[u], cases[i].unit))
+                    g_error("'%s' is not in%s", m->text, cases[i].unit);
+                said++;
+            }
+        }
+        g_assert_cmpuint(said, >, 9);
         draw_list.cancel(list);
         digest_release(&d);
     }
@@ -323,6 +390,31 @@ static void test_sweep(void)
     g_array_unref(points);
     draw_list.cancel(list);
     series_release(&s);
+}
+
+/* A linear axis of the option says where it does not begin at 0; one that does, or is logarithmic, has no
+ * need. */
+static void test_sweep_from(void)
+{
+    static const struct {
+        const char *values[3], *title;
+    } cases[] = {{{"2", "4", "8"}, "ranks; axis does not begin at 0"},
+                 {{"0", "4", "8"}, "ranks"},
+                 {{"1", "8", "64"}, "ranks (logarithmic)"},
+                 {{"8", "8", "8"}, "ranks"}};
+    const struct figure_options o = {.width = 1280, .height = 720};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct series s;
+        series_begin(&s, "bert-base, ddp, a100x4", "ranks");
+        for (unsigned k = 0; k < 3; k++)
+            add_point(&s, cases[i].values[k], false, (100 + (int64_t)k) * MS, MS);
+        series_find_best(&s);
+        struct draw *list = draw(&figure_sweep, &(struct figure_input){.series = &s}, &o);
+        check_figure(list);
+        expect(list, cases[i].title);
+        draw_list.cancel(list);
+        series_release(&s);
+    }
 }
 
 /* Times that are close together are spread, on an axis that says that it does not begin at 0, without areas.
@@ -554,8 +646,10 @@ int main(int argc, char **argv)
     g_test_add_func("/figures/breakdown/groups", test_groups);
     g_test_add_func("/figures/memory", test_memory);
     g_test_add_func("/figures/memory/capacity", test_capacity);
+    g_test_add_func("/figures/memory/unit", test_unit);
     g_test_add_func("/figures/sweep", test_sweep);
     g_test_add_func("/figures/sweep/close", test_sweep_close);
+    g_test_add_func("/figures/sweep/from", test_sweep_from);
     g_test_add_func("/figures/sweep/two-options", test_sweep_two);
     g_test_add_func("/figures/sweep/words", test_sweep_words);
     g_test_add_func("/figures/lacking", test_lacking);

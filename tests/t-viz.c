@@ -396,7 +396,7 @@ static void test_lecture(void)
             g_error("the figure lacks '%s'", expected[i]);
     for (unsigned i = 0; i < d->items->len; i++)
         if (item_at(d, i)->text)
-            g_assert_cmpfloat(item_at(d, i)->size, >=, 13);
+            g_assert_cmpfloat(item_at(d, i)->size, >=, 14);
     const double fb =
         palette_contrast(palette_color(palettes[0], ROLE_FORWARD), palette_color(palettes[0], ROLE_BACKWARD));
     g_assert_cmpfloat(fb, >=, 1.5);
@@ -505,7 +505,51 @@ static void test_alike(void)
         check_figure(d);
         for (unsigned k = 0; k < 3; k++)
             g_assert_cmpuint(count_of_size(d, cases[i].texts[k], &size), ==, cases[i].count[k]);
-        g_assert_cmpfloat(size, >=, 13);
+        g_assert_cmpfloat(size, >=, 14);
+        draw_list.cancel(d);
+        analysis_release(&f.analysis);
+        trace_release(&trace);
+    }
+}
+
+/* A rank that computes faster than the others: its actions, which began every so many ns. */
+static void hasten(struct trace *trace, uint32_t rank, int64_t every_ns, double part)
+{
+    for (size_t i = 0; i < trace->n_spans; i++) {
+        struct trace_span *span = &trace->spans[i];
+        struct trace_op *op = &trace->ops[span->op];
+        const struct lane *lane = &trace->t.lanes[op->lane];
+        const int64_t base_ns = (op->start_ns + every_ns / 100) / every_ns * every_ns;
+        if (lane->rank != rank || lane->cls != LANE_COMPUTE)
+            continue;
+        span->start_ns = op->start_ns = base_ns + (int64_t)(part * (double)(op->start_ns - base_ns));
+        span->end_ns = op->end_ns = base_ns + (int64_t)(part * (double)(op->end_ns - base_ns));
+    }
+}
+
+/* No cell of the whole figure is "B5" where another is "5", however long each rank's cells are. */
+static void test_alike_over_ranks(void)
+{
+    for (double part = 1; part > 0.2; part -= 0.1) {
+        struct trace trace;
+        struct fixture f = {0};
+        struct figure_options o = {1280, 720, NULL};
+        unsigned letters = 0, numbers = 0;
+        double size = 0;
+        pipe_simulate(&(struct pipe_case){"1f1b", "F=2,B=1,W=1,C=0", 4, 1, 8, 1, 0}, &trace);
+        hasten(&trace, 1, 2000000, part);
+        g_assert_true(analyze(&trace, &f.analysis, NULL));
+        f.in = (struct figure_input){.trace = &trace, .analysis = &f.analysis};
+        struct draw *d = draw(&f, &o);
+        check_figure(d);
+        for (unsigned i = 0; i < 8; i++) {
+            g_autofree char *forward = g_strdup_printf("F%u", i), *backward = g_strdup_printf("B%u", i);
+            letters += count_of_size(d, forward, &size) + count_of_size(d, backward, &size);
+            numbers += i % 5 ? count_of_size(d, &forward[1], &size) : 0; /* 0 and 5 are ticks too */
+        }
+        g_test_message("%.1f: %u with a letter, %u without", part, letters, numbers);
+        g_assert_true(!letters || !numbers);
+        g_assert_cmpuint(letters + numbers, >=, 48); /* those of the other ranks */
         draw_list.cancel(d);
         analysis_release(&f.analysis);
         trace_release(&trace);
@@ -665,6 +709,7 @@ int main(int argc, char **argv)
     g_test_add_func("/viz/timeline/others", test_others);
     g_test_add_func("/viz/timeline/names", test_names);
     g_test_add_func("/viz/timeline/alike", test_alike);
+    g_test_add_func("/viz/timeline/alike-over-ranks", test_alike_over_ranks);
     g_test_add_func("/viz/timeline/hidden-ranks", test_hidden_ranks);
     g_test_add_func("/viz/timeline/random", test_random);
     g_test_add_func("/viz/timeline/extremes", test_extremes);

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#define LIGHTEST 0.5 /* strength of the last stage's colours */
-
 static enum role role_of(unsigned kind)
 {
     switch (kind) {
@@ -26,9 +24,7 @@ static enum role role_of(unsigned kind)
 
 struct shade block_kind_shade(const struct palette *p, unsigned kind, uint32_t i, uint32_t n)
 {
-    const double strength = n > 1 ? 1 - (1 - LIGHTEST) * MIN(i, n - 1) / (n - 1) : 1;
-
-    return palette_tint(p, palette_shade(p, role_of(kind)), strength);
+    return palette_stage_shade(p, role_of(kind), i, n);
 }
 
 struct shade block_number_shade(const struct palette *p, unsigned kind, uint32_t number)

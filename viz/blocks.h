@@ -29,8 +29,8 @@ void blocks_make(struct blocks *, const struct tables *, const struct pipeline_t
                  enum color_by, bool late);
 void blocks_release(struct blocks *);
 
-/* Of an action on the i-th of n stages of its rank: kinds have their own colours, lighter ones on later
- * stages. */
+/* Of an action on the i-th of n stages of its rank: kinds have their own colours, stages variants of
+ * them. */
 struct shade block_kind_shade(const struct palette *, unsigned kind, uint32_t i, uint32_t n);
 /* Of what has a number: a hue of its own among neighbours, lighter ones for what is not forward. */
 struct shade block_number_shade(const struct palette *, unsigned kind, uint32_t number);

@@ -8,8 +8,11 @@
 #include "viz/words.h"
 
 #define STRIP    20.0 /* hidden communication under a bar, and what found no room on the bar */
-#define HEADING  26.0
+#define HEADING  34.0 /* and air around it */
+#define GROUND   20.0 /* of it, under its text */
+#define ABOVE    8.0  /* the ground */
 #define MARK     7.0
+#define NO_MARK  4.0 /* above bars of which none is predicted */
 #define MAX_NAME 180.0
 
 /* Of a bar from left to right; they sum to the step. */
@@ -154,11 +157,16 @@ static const char *heading(const struct scene *s, uint32_t i)
     return i && !g_strcmp0(group, shown_row(s, i - 1)->of->group) ? NULL : group;
 }
 
+static double above_bar(const struct scene *s)
+{
+    return s->predicts ? MARK : NO_MARK;
+}
+
 static bool divide_height(struct scene *s)
 {
     const double most = (s->frame.y1 - s->frame.y0) / STRIP;
 
-    s->place = (struct frame_rows){.n = s->n, .around = MARK + STRIP};
+    s->place = (struct frame_rows){.n = s->n, .around = above_bar(s) + STRIP};
     for (s->place.shown = MIN(s->n, (uint32_t)MAX(0, most)); s->place.shown; s->place.shown--) {
         s->place.extra = 0;
         for (uint32_t i = 0; i < s->place.shown; i++)
@@ -279,8 +287,8 @@ static void paint_heading(const struct frame *f, const char *group, double y)
     g_autofree char *known = say_known(f->pen.lang, "known", group);
     g_autofree char *text = pen_ellipsize(&f->pen, &f->pen.strong, known, f->x1 - f->x0 - FRAME_AIR);
 
-    pen_box(&f->pen, f->x0, y + 2, f->x1 - f->x0, HEADING - 6, pen_shade(&f->pen, ROLE_LANE));
-    frame_text(f, f->x0 + FRAME_AIR / 2, y + HEADING / 2 - 1, &f->pen.strong, ALIGN_LEFT, ROLE_INK, text);
+    pen_box(&f->pen, f->x0, y + ABOVE, f->x1 - f->x0, GROUND, pen_shade(&f->pen, ROLE_LANE));
+    frame_text(f, f->x0 + FRAME_AIR / 2, y + ABOVE + GROUND / 2, &f->pen.strong, ALIGN_LEFT, ROLE_INK, text);
 }
 
 static void paint_rows(const struct scene *s, const struct digest *d)
@@ -296,8 +304,8 @@ static void paint_rows(const struct scene *s, const struct digest *d)
             paint_heading(f, group, y);
             y += HEADING;
         }
-        paint_row(s, d, shown_row(s, i), i, y + MARK);
-        y += MARK + place->bar + STRIP + place->gap;
+        paint_row(s, d, shown_row(s, i), i, y + above_bar(s));
+        y += above_bar(s) + place->bar + STRIP + place->gap;
     }
     if (place->shown < s->n) {
         g_autofree char *text =

@@ -20,6 +20,7 @@
 #define APART     12.0 /* ranks */
 #define MAX_NAME  170.0
 #define MAX_STEPS 6
+#define MAX_RUNS  8 /* of ranks that are not shown, in words */
 
 struct step_side {
     const struct trace *trace;
@@ -33,9 +34,11 @@ struct scene {
     struct frame frame;
     struct step_side sides[MAX_STEPS]; /* the first is what the others are compared with */
     uint32_t n, shown;            /* steps, ranks */
+    bool telling;                 /* of the ranks, the first, the slowest and what differs most are shown */
     bool comm;
     double lane, top;
     struct axis axis;
+    struct lane_labels labels;
     struct where where; /* of the last step over the first */
     bool known;         /* there is a difference, and it is known where */
     const struct delta *greatest; /* of the ranks that are shown; NULL: none */
@@ -178,32 +181,100 @@ static void collect(struct scene *s)
     }
 }
 
-static void swap(struct step_side *side, uint32_t a, uint32_t b)
-{
-    const struct row row = side->rows.rows[a];
+/* --- which ranks */
 
-    side->rows.rows[a] = side->rows.rows[b];
-    side->rows.rows[b] = row;
-    if (!side->deltas)
-        return;
-    GArray *const deltas = side->deltas[a];
-    side->deltas[a] = side->deltas[b];
-    side->deltas[b] = deltas;
+/* How much a rank's greatest difference is, of all sides. */
+static int64_t differs_ns(const struct scene *s, uint32_t rank)
+{
+    int64_t most = 0;
+
+    for (uint32_t i = 1; i < s->n; i++) {
+        const GArray *deltas = s->sides[i].deltas[rank];
+        most = MAX(most, deltas->len ? llabs(g_array_index(deltas, struct delta, 0).ns) : 0);
+    }
+    return most;
 }
 
-/* The first ranks, and in place of the last the one that the difference is told of. */
+/* Of those that are not chosen, the one that differs most; the lowest among equals. */
+static uint32_t differs_most(const struct scene *s, const bool *chosen)
+{
+    const uint32_t n = s->sides[0].rows.n;
+    uint32_t most = n;
+
+    for (uint32_t r = 0; r < n; r++)
+        if (!chosen[r] && (most == n || differs_ns(s, r) > differs_ns(s, most)))
+            most = r;
+    return most;
+}
+
+/* Those that are shown before the others, each in the order of ranks. */
+static void show_first(struct step_side *side, const bool *chosen)
+{
+    const uint32_t n = side->rows.n;
+    struct row *rows = g_new(struct row, n);
+    GArray **deltas = side->deltas ? g_new(GArray *, n) : NULL;
+
+    for (uint32_t pass = 0, to = 0; pass < 2; pass++)
+        for (uint32_t r = 0; r < n; r++) {
+            if (chosen[r] != !pass)
+                continue;
+            rows[to] = side->rows.rows[r];
+            if (deltas)
+                deltas[to] = side->deltas[r];
+            to++;
+        }
+    g_free(side->rows.rows);
+    g_free(side->deltas);
+    side->rows.rows = rows;
+    side->deltas = deltas;
+}
+
+/* The rank that the difference is told of, the one that differs most, the slowest, the first, and what differs
+ * most of the others. */
 static void choose_ranks(struct scene *s)
 {
-    const uint32_t slowest = s->known ? s->where.rank : s->sides[s->n - 1].analysis->slowest_rank;
+    const uint32_t n = s->sides[0].rows.n, slowest = s->sides[s->n - 1].analysis->slowest_rank;
+    g_autofree bool *chosen = g_new0(bool, n);
 
-    for (uint32_t i = 0; i < s->n && slowest >= s->shown; i++)
-        swap(&s->sides[i], s->shown - 1, slowest);
+    for (uint32_t i = 0, shown = 0; shown < s->shown; i++) {
+        const uint32_t rank = i == 0   ? s->known ? s->where.rank : slowest
+                              : i == 2 ? slowest
+                              : i == 3 ? 0
+                                       : differs_most(s, chosen);
+        shown += !chosen[rank];
+        chosen[rank] = true;
+    }
+    s->telling = s->shown > 1 && chosen[0] && chosen[slowest];
+    for (uint32_t i = 0; i < s->n; i++)
+        show_first(&s->sides[i], chosen);
     for (uint32_t i = 1; i < s->n; i++)
         for (uint32_t r = 0; r < s->shown; r++) {
             const GArray *deltas = s->sides[i].deltas[r];
             const struct delta *most = deltas->len ? &g_array_index(deltas, struct delta, 0) : NULL;
             s->greatest = most && (!s->greatest || llabs(most->ns) > llabs(s->greatest->ns)) ? most : s->greatest;
         }
+}
+
+/* "1–6, 8, 10–13" of the ranks that are not shown; g_free. */
+static char *hidden_ranks(const struct scene *s)
+{
+    const struct step_rows *rows = &s->sides[0].rows;
+    const uint32_t from = s->frame.pen.look->count_from;
+    GString *text = g_string_new(NULL);
+    unsigned runs = 0;
+
+    for (uint32_t i = s->shown, end; i < rows->n; i = end) {
+        for (end = i + 1; end < rows->n && rows->rows[end].rank == rows->rows[end - 1].rank + 1;)
+            end++;
+        if (runs++ == MAX_RUNS) {
+            g_string_append(text, ", …");
+            break;
+        }
+        g_string_append_printf(text, "%s%u", text->len ? ", " : "", rows->rows[i].rank + from);
+        if (end > i + 1)
+            g_string_append_printf(text, "–%u", rows->rows[end - 1].rank + from);
+    }
+    return g_string_free(text, FALSE);
 }
 
 static void release(struct step_side *side)
@@ -237,6 +308,15 @@ static void place_columns(struct scene *s)
     s->axis.x1 = MAX(s->axis.x0 + 20, s->frame.x1 - beside - FRAME_AIR);
     for (uint32_t i = 0; i < s->n; i++)
         rows_simplify(&s->sides[i].rows, axis_ns_per_unit(&s->axis));
+}
+
+static void choose_labels(struct scene *s)
+{
+    struct lane_rows groups[MAX_STEPS];
+
+    for (uint32_t i = 0; i < s->n; i++)
+        groups[i] = (struct lane_rows){&s->sides[i].trace->t, s->sides[i].rows.rows, s->shown, s->lane};
+    s->labels = lanes_choose_labels(&s->frame.pen, &s->axis, s->n, groups);
 }
 
 /* --- paint */
@@ -279,7 +359,7 @@ static void paint_rank(const struct scene *s, uint32_t r, double y)
 {
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
-    const struct lane_style style = {s->lane, s->comm ? BETWEEN : 0, 1, s->comm, false, true};
+    const struct lane_style style = {s->lane, s->comm ? BETWEEN : 0, 1, s->comm, false, true, &s->labels};
     const double high = (s->comm ? 2 * s->lane : s->lane) + BETWEEN, strip = STRIP + (s->comm ? band(s) : 0);
     g_autofree char *rank = pen_rank(p, s->sides[0].rows.rows[r].rank);
 
@@ -295,6 +375,22 @@ static void paint_rank(const struct scene *s, uint32_t r, double y)
             paint_differences(s, side, r, y);
     }
     pen_group_end(p);
+}
+
+static void paint_hidden(const struct scene *s, double y)
+{
+    const struct frame *f = &s->frame;
+    const struct pen *p = &f->pen;
+    const uint32_t n = s->sides[0].rows.n;
+    g_autofree char *name = pen_rank_name(p, word(p->lang, "memory-figure.rank-names")), *which = hidden_ranks(s);
+    g_autofree char *whole =
+        say(p->lang, s->telling ? "compare.hidden-ranks-differ" : "compare.hidden-ranks", "n",
+            count(n - s->shown), "all", count(n), "name", name, "which", which, NULL);
+    g_autofree char *text = pen_ellipsize(p, &p->small, whole, f->x1 - f->x0 - 4);
+
+    if (!p->look->transparent)
+        pen_box(p, f->x0, y, pen_width(p, &p->small, text) + 3, FRAME_NOTE - 3, pen_shade(p, ROLE_BACKGROUND));
+    frame_text(f, f->x0, y + FRAME_NOTE / 2 - 1, &p->small, ALIGN_LEFT, ROLE_MUTED, text);
 }
 
 static void paint(const struct scene *s)
@@ -314,11 +410,8 @@ static void paint(const struct scene *s)
     frame_axis(f, &scale, unit.name, s->top - 4, end);
     for (uint32_t r = 0; r < s->shown; r++)
         paint_rank(s, r, s->top + (p->look->ranks_up ? s->shown - 1 - r : r) * rank_height(s));
-    if (s->shown == ranks)
-        return;
-    g_autofree char *text = say(p->lang, "grid.hidden-ranks", "shown", count(s->shown), "n", count(ranks), NULL);
-    g_autofree char *note = pen_ellipsize(p, &p->small, text, s->axis.x0 - f->x0);
-    frame_text(f, f->x0, end - FRAME_NOTE / 2, &p->small, ALIGN_LEFT, ROLE_MUTED, note);
+    if (s->shown < ranks)
+        paint_hidden(s, end - FRAME_NOTE);
 }
 
 /* Of what the slowest rank of any side shows. */
@@ -415,6 +508,7 @@ static bool draw_compare(const struct figure_input *in, const struct pen *pen, G
     if (ok) {
         choose_ranks(&s);
         place_columns(&s);
+        choose_labels(&s);
         paint(&s);
     }
     scene_release(&s);

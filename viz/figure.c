@@ -39,7 +39,7 @@ static char *title_of(const struct figure *f, const struct figure_input *in, con
 {
     const char *mode = in->trace ? in->trace->t.mode : in->digest ? in->digest->mode : NULL;
     const char *model = in->trace ? in->trace->t.model : in->digest ? in->digest->model : NULL;
-    g_autofree char *kind = g_strconcat("name-", f->name, NULL);
+    g_autofree char *models = words_model(l, model), *kind = g_strconcat("name-", f->name, NULL);
     g_autofree char *swept = in->series ? words_title(l, in->series->title) : NULL;
     g_autofree char *title =
         in->runs ? say(l, "figure.title-of-sweep", "kind", word_or(l, "figure", kind), "what",
@@ -49,7 +49,7 @@ static char *title_of(const struct figure *f, const struct figure_input *in, con
                   in->series->title ? swept : word(l, "figure.options"), NULL)
             : say(l, "figure.title", "kind", word_or(l, "figure", kind), "mode",
                   mode ? word_or(l, "mode", mode) : word(l, "figure.step"), "model",
-                  model ? model : word(l, "figure.unnamed-model"), NULL);
+                  models, NULL);
 
     return g_utf8_make_valid(title, -1);
 }

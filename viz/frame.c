@@ -13,7 +13,7 @@
 #define TICKS         1000 /* more never stand TICK_GAP apart */
 #define MAX_NAME      48   /* letters of a model */
 #define MIN_PLOT      120.0
-#define LEAST_TEXT    13.0 /* on a bar */
+#define LEAST_TEXT    14.0 /* on a bar */
 #define TEXT_HEIGHT   1.25 /* of a bar with a text, in its ems */
 #define MIN_BAR       17.0 /* a text and some air */
 #define MAX_BAR       110.0
@@ -222,7 +222,7 @@ bool frame_divide(const struct frame *f, struct frame_rows *r)
 char *frame_headline(const struct pen *p, const struct digest *d, const char *message)
 {
     g_autofree char *mode = words_mode(p->lang, d->mode);
-    g_autofree char *model = pen_one_line(d->model ? d->model : word(p->lang, "figure.unnamed-model"));
+    g_autofree char *model = words_model(p->lang, d->model);
 
     if (g_utf8_strlen(model, -1) > MAX_NAME) {
         g_autofree char *cut = g_utf8_substring(model, 0, MAX_NAME);

@@ -6,7 +6,7 @@
 
 /* Units of the pen. */
 #define READABLE   20.0 /* what is larger is as good; the first form that reaches it is taken */
-#define STACK_EASY 13.0 /* two lines of it go before a number alone that is not readable either */
+#define STACK_EASY 14.0 /* two lines of it go before a number alone that is not readable either */
 #define TEXT_PART  0.6  /* of a cell's height, a line */
 
 enum form { FORM_BESIDE, FORM_STACKED, FORM_ALONE };

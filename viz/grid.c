@@ -9,8 +9,9 @@
 /* Units of the pen. */
 #define MIN_UNIT    6.0 /* width of a unit; what then has no room is left out */
 #define MIN_ROW     12.0
-#define MIN_CELL    18.0 /* height that is taken where units are narrower, in characters */
-#define TWO_LINES   56.0 /* ... and elsewhere: letter over number, which narrow cells have room for */
+#define MIN_CELL    18.0         /* height that is taken where units are narrower, in characters */
+#define FEW_STAGES  PRINT_STAGES /* of a rank */
+#define TWO_LINES   56.0         /* ... and elsewhere: letter over number, which narrow cells have room for */
 #define MAX_CELL    92.0
 #define TALLEST     2.4  /* times the width of a unit, a cell */
 #define ROW_PART    0.88 /* of a row, its cell */
@@ -62,9 +63,27 @@ static const struct {
     {OP_OPTIM, "legend.update"},
 };
 
+/* A few by name, of more the first and the last. */
+static unsigned stages_legend(const struct grid *g, struct legend_entry entries[static FEW_STAGES])
+{
+    const struct pen *p = &g->frame.pen;
+    const uint32_t all = g->blocks.per_rank, last = all - 1, step = all > FEW_STAGES ? last : 1;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < all; i += step) {
+        const char *text = i == 0      ? word(p->lang, "grid.first-stage")
+                           : i == 1    ? word(p->lang, "grid.second-stage")
+                           : i == last ? word(p->lang, "grid.last-stage")
+                                       : word(p->lang, "grid.third-stage");
+        entries[n++] =
+            (struct legend_entry){.text = text, .shade = block_kind_shade(p->palette, OP_FWD, i, all)};
+    }
+    return n;
+}
+
 static void legend(struct grid *g)
 {
-    struct legend_entry entries[G_N_ELEMENTS(kinds) + HUES + 4];
+    struct legend_entry entries[G_N_ELEMENTS(kinds) + HUES + FEW_STAGES + 2];
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     const struct pen *p = &g->frame.pen;
     const bool by_kind = g->o->color_by == COLOR_BY_KIND;
@@ -74,14 +93,8 @@ static void legend(struct grid *g)
         if (grid_has_kind(g->p, kinds[i].kind) && (by_kind || kinds[i].kind == OP_OPTIM))
             entries[n++] = (struct legend_entry){.text = word(p->lang, kinds[i].key),
                                                  .shade = block_kind_shade(p->palette, kinds[i].kind, 0, 1)};
-    if (by_kind && g->blocks.per_rank > 1) {
-        const uint32_t last = g->blocks.per_rank - 1;
-        entries[n++] = (struct legend_entry){.text = word(p->lang, "grid.first-stage"),
-                                             .shade = block_kind_shade(p->palette, OP_FWD, 0, last + 1)};
-        entries[n++] =
-            (struct legend_entry){.text = word(p->lang, last == 1 ? "grid.second-stage" : "grid.last-stage"),
-                                  .shade = block_kind_shade(p->palette, OP_FWD, last, last + 1)};
-    }
+    if (by_kind && g->blocks.per_rank > 1)
+        n += stages_legend(g, &entries[n]);
     n += blocks_legend(p, g->o->color_by == COLOR_BY_STAGE ? g->p->n_stages : g->p->n_micro, texts,
                        &entries[n]);
     if (g->p->idle_ns > 0)

@@ -32,9 +32,9 @@ struct box {
 #define CELL_GAP    1.0
 #define LABEL_AIR   1.2
 #define BAR         3.0 /* width of an update that takes no time */
-#define MIN_TEXT    7.0
+#define MIN_TEXT    14.0
 #define MAX_TEXT    24.0
-#define MIN_VERSION 12.0
+#define MIN_VERSION 14.0
 
 bool grid_has_kind(const struct pipeline_times *, unsigned kind);
 /* From the first action's start to the last end of anything. */

@@ -13,7 +13,7 @@
 #define HEAD         12.0 /* length of an arrow's head */
 #define HALF_HEAD    0.45 /* of that, half its width */
 #define TEXT_HEIGHT  1.25 /* of a box with a text, in its ems */
-#define LEAST_TEXT   13.0
+#define LEAST_TEXT   14.0
 #define ROUNDING     1e-6
 #define HEADS        1.7 /* height of the ranks' names, in ems */
 

@@ -9,18 +9,15 @@
 #define TEXT_PART 0.72 /* of a lane's height, a label at most */
 
 /* Sizes of labels. */
-#define LARGEST    20.0
-#define EASY       15.0 /* a form that reaches it is taken before one that only reaches the smallest */
-#define SMALLEST   13.0
-#define LEAST_ROOM (SMALLEST / 3) /* no label is narrower */
-#define LEFT_OUT   0.05 /* of the cells with room for a label, for which the others need not be smaller */
+#define LARGEST     20.0
+#define EASY        15.0 /* a form that reaches it is taken before one that only reaches the smallest */
+#define SMALLEST    14.0
+#define LEAST_ROOM  (SMALLEST / 3) /* no label is narrower */
+#define LEFT_OUT    0.05 /* of the cells with room for a label, for which the others need not be smaller */
+#define MUCH_FASTER 0.5  /* of the mean length of the cells of a kind */
 
-/* What stands on the cells of a kind. */
+/* What stands on the cells of a kind; a kind without a size has not been chosen for. */
 enum form { FORM_NAME, FORM_STACKED, FORM_NUMBER, FORM_NONE };
-struct label {
-    enum form form;
-    struct font font;
-};
 
 #define NAMES  3     /* with the letter, from long to short */
 #define NUMBER NAMES /* without it */
@@ -146,54 +143,61 @@ static bool nameless(const struct cell *c)
     return c->role == ROLE_PACK || c->role == ROLE_INPUT || !cell_is_itself(c);
 }
 
-/* The labels of a lane. */
-struct labelling {
-    const struct pen *p;
-    const struct axis *a;
+/* A cell of any lane of the figure. */
+struct subject {
+    const struct cell *cell;
     const struct tables *t;
-    const GArray *cells;
-    const struct lane_style *s;
-    struct label labels[OP_KINDS];
 };
 
-static const struct cell *cell_at(const struct labelling *l, unsigned i)
+struct choice {
+    const struct pen *p;
+    const struct axis *a;
+    const GArray *subjects; /* struct subject */
+    double lane;            /* height of the lowest */
+    struct lane_labels *labels;
+};
+
+static const struct subject *subject_at(const struct choice *l, unsigned i)
 {
-    return &g_array_index(l->cells, struct cell, i);
+    return &g_array_index(l->subjects, struct subject, i);
 }
 
-static double room_on(const struct labelling *l, const struct cell *c)
+static double width_of(const struct choice *l, const struct subject *s)
 {
-    return lanes_extent(l->a, c->start_ns, c->end_ns).w - LABEL_AIR;
+    return lanes_extent(l->a, s->cell->start_ns, s->cell->end_ns).w;
 }
 
 /* Of a micro-batch of a pipeline, as all of which look. */
-static bool of_pipeline(const struct labelling *l, const struct cell *c)
+static bool of_pipeline(const struct tables *t, const struct cell *c)
 {
-    return l->t->n_stages && c->micro != OP_NONE && c->kind != OP_LOSS;
+    return t->n_stages && c->micro != OP_NONE && c->kind != OP_LOSS;
 }
 
 /* A layer without a number, as embeddings, whose name is longer and which is often short. */
-static bool is_odd(const struct labelling *l, const struct cell *c)
+static bool is_odd(const struct subject *s)
 {
-    return !l->t->n_stages && c->first < l->t->n_layers && c->kind != OP_OPTIM &&
-           !block_numbered(l->t->layers[c->first].block);
+    const struct cell *c = s->cell;
+
+    return !s->t->n_stages && c->first < s->t->n_layers && c->kind != OP_OPTIM &&
+           !block_numbered(s->t->layers[c->first].block);
 }
 
 /* The greatest size at which a form of the cell's name fits; 0: at none that could be read. */
-static double size_of(const struct labelling *l, const struct cell *c, enum form form)
+static double size_of(const struct choice *l, const struct subject *s, enum form form)
 {
     const struct font font = {LARGEST, WEIGHT_NORMAL};
-    const double room = room_on(l, c);
+    const struct cell *c = s->cell;
+    const double room = width_of(l, s) - LABEL_AIR;
     char *names[NUMBER + 1] = {0};
 
     if (room < LEAST_ROOM)
         return 0;
-    name_compute(l->p, l->t, c, names);
+    name_compute(l->p, s->t, c, names);
     double width = pen_width(l->p, &font, names[form == FORM_NAME ? NAMES - 1 : NUMBER]);
     if (form == FORM_NAME)
         width = MIN(width, pen_width(l->p, &font, names[0]));
     else if (form == FORM_STACKED)
-        width = of_pipeline(l, c) ? MAX(width, pen_width(l->p, &font, label_of(l->p, c->kind))) : INFINITY;
+        width = of_pipeline(s->t, c) ? MAX(width, pen_width(l->p, &font, label_of(l->p, c->kind))) : INFINITY;
     free_names(names);
     return LARGEST * room / MAX(width, 1);
 }
@@ -207,17 +211,18 @@ static int by_size(gconstpointer a, gconstpointer b)
 
 /* Sizes at which a form fits on the cells that look like that one, of those that have room for a number at
  * all. */
-static GArray *list_sizes(const struct labelling *l, const struct cell *like, enum form form, bool odd)
+static GArray *list_sizes(const struct choice *l, const struct subject *like, enum form form, bool odd)
 {
+    const bool pipeline = of_pipeline(like->t, like->cell);
     GArray *all = g_array_new(FALSE, FALSE, sizeof(double));
 
-    for (unsigned i = 0; i < l->cells->len; i++) {
-        const struct cell *c = cell_at(l, i);
-        const bool alike = of_pipeline(l, like) ? of_pipeline(l, c) : c->kind == like->kind;
-        if (!alike || is_odd(l, c) != odd || nameless(c) || l->labels[c->kind].form == FORM_NONE ||
-            size_of(l, c, FORM_NUMBER) < SMALLEST)
+    for (unsigned i = 0; i < l->subjects->len; i++) {
+        const struct subject *s = subject_at(l, i);
+        const bool alike = pipeline ? of_pipeline(s->t, s->cell) : s->cell->kind == like->cell->kind;
+        if (!alike || is_odd(s) != odd || l->labels->of[s->cell->kind].form == FORM_NONE ||
+            size_of(l, s, FORM_NUMBER) < SMALLEST)
             continue;
-        const double size = size_of(l, c, form);
+        const double size = size_of(l, s, form);
         g_array_append_val(all, size);
     }
     g_array_sort(all, by_size);
@@ -225,7 +230,7 @@ static GArray *list_sizes(const struct labelling *l, const struct cell *like, en
 }
 
 /* The size that all of them have room for, but for a few; odd ones count where there are no others. */
-static double common_size(const struct labelling *l, const struct cell *like, enum form form)
+static double common_size(const struct choice *l, const struct subject *like, enum form form)
 {
     double size = 0;
 
@@ -237,56 +242,94 @@ static double common_size(const struct labelling *l, const struct cell *like, en
     return size;
 }
 
+/* What a lane of that height has room for, at most. */
+static double size_in(const struct pen *p, enum form form, double lane)
+{
+    const double most = MAX(SMALLEST, MIN(LARGEST, MIN(p->strong.size, lane * TEXT_PART)));
+
+    return form == FORM_STACKED ? MIN(most, lane / PEN_TWO_LINES) : most;
+}
+
 /* The largest letter with its number, else one over the other, else the number. */
-static struct label choose_label(const struct labelling *l, const struct cell *like)
+static struct lane_label choose_label(const struct choice *l, const struct subject *like)
 {
     static const double floors[] = {EASY, SMALLEST};
-    const double most = MAX(SMALLEST, MIN(LARGEST, MIN(l->p->strong.size, l->s->lane * TEXT_PART)));
     double sizes[FORM_NONE];
 
     for (unsigned form = 0; form < FORM_NONE; form++)
-        sizes[form] = MIN(most, common_size(l, like, form));
-    sizes[FORM_STACKED] = MIN(sizes[FORM_STACKED], l->s->lane / PEN_TWO_LINES);
+        sizes[form] = common_size(l, like, form);
     for (unsigned i = 0; i < G_N_ELEMENTS(floors); i++)
         for (unsigned form = FORM_NAME; form < FORM_NUMBER; form++)
-            if (sizes[form] >= floors[i])
-                return (struct label){form, {floor(sizes[form]), WEIGHT_NORMAL}};
-    return (struct label){FORM_NUMBER, {MAX(SMALLEST, floor(sizes[FORM_NUMBER])), WEIGHT_NORMAL}};
+            if (MIN(sizes[form], size_in(l->p, form, l->lane)) >= floors[i])
+                return (struct lane_label){form, sizes[form]};
+    return (struct lane_label){FORM_NUMBER, MAX(SMALLEST, sizes[FORM_NUMBER])};
 }
 
 /* Cells of a pipeline that are of one kind have one length: where some have no room for their number, none
- * has one. */
-static void leave_out(struct labelling *l)
+ * has one.  Those of a rank that is much faster than the others do not count. */
+static void leave_out(const struct choice *l)
 {
     unsigned n[OP_KINDS] = {0}, narrow[OP_KINDS] = {0};
+    double widths[OP_KINDS] = {0};
 
-    for (unsigned i = 0; i < l->cells->len; i++) {
-        const struct cell *c = cell_at(l, i);
-        if (c->kind >= OP_KINDS || !of_pipeline(l, c) || nameless(c))
+    for (unsigned i = 0; i < l->subjects->len; i++) {
+        const struct subject *s = subject_at(l, i);
+        if (!of_pipeline(s->t, s->cell))
             continue;
-        n[c->kind]++;
-        narrow[c->kind] += size_of(l, c, FORM_NUMBER) < SMALLEST;
+        n[s->cell->kind]++;
+        widths[s->cell->kind] += width_of(l, s);
+    }
+    for (unsigned i = 0; i < l->subjects->len; i++) {
+        const struct subject *s = subject_at(l, i);
+        const unsigned kind = s->cell->kind;
+        if (of_pipeline(s->t, s->cell) && width_of(l, s) * n[kind] >= MUCH_FASTER * widths[kind])
+            narrow[kind] += size_of(l, s, FORM_NUMBER) < SMALLEST;
     }
     for (unsigned kind = 0; kind < OP_KINDS; kind++)
         if (narrow[kind] > n[kind] * LEFT_OUT)
-            l->labels[kind] = (struct label){FORM_NONE, {SMALLEST, WEIGHT_NORMAL}};
+            l->labels->of[kind] = (struct lane_label){FORM_NONE, SMALLEST};
 }
 
-static void choose_labels(struct labelling *l)
+/* Of all lanes, what can have a name. */
+static GArray *list_subjects(unsigned n, const struct lane_rows *groups)
 {
+    GArray *subjects = g_array_new(FALSE, FALSE, sizeof(struct subject));
+
+    for (unsigned i = 0; i < n; i++)
+        for (uint32_t r = 0; r < groups[i].n; r++) {
+            const GArray *cells = groups[i].rows[r].compute;
+            for (unsigned k = 0; k < cells->len; k++) {
+                const struct subject s = {&g_array_index(cells, struct cell, k), groups[i].t};
+                if (s.cell->kind < OP_KINDS && !nameless(s.cell))
+                    g_array_append_val(subjects, s);
+            }
+        }
+    return subjects;
+}
+
+struct lane_labels lanes_choose_labels(const struct pen *p, const struct axis *a, unsigned n,
+                                       const struct lane_rows *groups)
+{
+    g_autoptr(GArray) subjects = list_subjects(n, groups);
+    struct lane_labels labels = {0};
+    struct choice l = {p, a, subjects, INFINITY, &labels};
     const struct cell *pipeline = NULL;
 
-    if (!l->p->ops->cells)
-        leave_out(l);
-    for (unsigned i = 0; i < l->cells->len; i++) {
-        const struct cell *c = cell_at(l, i);
-        if (c->kind >= OP_KINDS || l->labels[c->kind].font.size > 0)
+    for (unsigned i = 0; i < n; i++)
+        l.lane = MIN(l.lane, groups[i].lane);
+    if (!p->ops->cells)
+        leave_out(&l);
+    for (unsigned i = 0; i < subjects->len; i++) {
+        const struct subject *s = subject_at(&l, i);
+        struct lane_label *label = &labels.of[s->cell->kind];
+        if (label->size > 0)
             continue;
-        l->labels[c->kind] = l->p->ops->cells ? (struct label){FORM_NAME, {SMALLEST, WEIGHT_NORMAL}}
-                             : pipeline && of_pipeline(l, c) ? l->labels[pipeline->kind]
-                                                             : choose_label(l, c);
-        pipeline = of_pipeline(l, c) ? c : pipeline;
+        *label = p->ops->cells                            ? (struct lane_label){FORM_NAME, SMALLEST}
+                 : pipeline && of_pipeline(s->t, s->cell) ? labels.of[pipeline->kind]
+                                                          : choose_label(&l, s);
+        pipeline = of_pipeline(s->t, s->cell) ? s->cell : pipeline;
     }
+    return labels;
 }
 
 /* The first name that fits at the larger size, else at the smaller one: rather few letters that can be read
@@ -302,26 +345,27 @@ static const char *fit(const struct pen *p, const struct font *best, const struc
     return NULL;
 }
 
-static bool label_compute(const struct labelling *l, const struct cell *c, double y)
+static bool label_compute(const struct pen *p, const struct axis *a, const struct tables *t,
+                          const struct cell *c, const struct lane_style *s, double y)
 {
-    const struct pen *p = l->p;
-    const struct extent e = lanes_extent(l->a, c->start_ns, c->end_ns);
-    const struct label *label = &l->labels[c->kind];
-    const double room = e.w - LABEL_AIR, x = e.x + e.w / 2, middle = y + l->s->lane / 2;
-    const struct shade shade = lanes_shade(p, l->t, l->s, c);
-    const bool whole = label->form == FORM_NAME;
+    const struct extent e = lanes_extent(a, c->start_ns, c->end_ns);
+    const double room = e.w - LABEL_AIR, x = e.x + e.w / 2, middle = y + s->lane / 2;
     char *names[NUMBER + 1] = {0};
 
-    if (nameless(c) || room < LEAST_ROOM || label->form == FORM_NONE)
+    if (c->kind >= OP_KINDS || nameless(c) || room < LEAST_ROOM || s->labels->of[c->kind].form == FORM_NONE)
         return false;
-    lanes_belong(p, l->t, c);
-    name_compute(p, l->t, c, names);
+    const struct lane_label *label = &s->labels->of[c->kind];
+    const struct font font = {floor(MIN(label->size, size_in(p, label->form, s->lane))), WEIGHT_NORMAL};
+    const struct shade shade = lanes_shade(p, t, s, c);
+    const bool whole = label->form == FORM_NAME;
+    lanes_belong(p, t, c);
+    name_compute(p, t, c, names);
     const unsigned from = whole ? 0 : NUMBER, to = whole && !p->ops->cells ? NAMES : NUMBER + 1;
-    const char *text = pen_fit(p, &label->font, to - from, (const char *const *)names + from, room);
-    if (text && label->form == FORM_STACKED && of_pipeline(l, c))
-        pen_two_lines(p, x, middle, &label->font, shade, label_of(p, c->kind), text);
+    const char *text = pen_fit(p, &font, to - from, (const char *const *)names + from, room);
+    if (text && label->form == FORM_STACKED && of_pipeline(t, c))
+        pen_two_lines(p, x, middle, &font, shade, label_of(p, c->kind), text);
     else if (text)
-        pen_label(p, x, middle, l->s->lane, &label->font, shade, false, text);
+        pen_label(p, x, middle, s->lane, &font, shade, false, text);
     free_names(names);
     return text;
 }
@@ -351,19 +395,17 @@ void lanes_label_compute(const struct pen *p, const struct axis *a, const struct
                          const GArray *cells, const struct lane_style *s, double y)
 {
     const double gap_ns = RUN_GAP * axis_ns_per_unit(a);
-    struct labelling l = {.p = p, .a = a, .t = t, .cells = cells, .s = s};
 
-    choose_labels(&l);
     for (unsigned i = 0, end; i < cells->len; i = end) {
         const struct cell *first = &g_array_index(cells, struct cell, i), *last = first;
-        bool labelled = label_compute(&l, first, y);
+        bool labelled = label_compute(p, a, t, first, s, y);
         for (end = i + 1; end < cells->len; end++) {
             const struct cell *c = &g_array_index(cells, struct cell, end);
             if ((double)(c->start_ns - c[-1].end_ns) > gap_ns ||
                 (c->role != first->role && c->role != ROLE_PACK) ||
                 (c->role == first->role && c->micro != first->micro))
                 break;
-            labelled |= label_compute(&l, c, y);
+            labelled |= label_compute(p, a, t, c, s, y);
             if (c->role == first->role)
                 last = c;
         }

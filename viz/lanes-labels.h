@@ -16,9 +16,7 @@ struct shade lanes_shade(const struct pen *, const struct tables *, const struct
 /* What is drawn next is of that cell. */
 void lanes_belong(const struct pen *, const struct tables *, const struct cell *);
 
-/* Names of cells on the lane of a rank, whose cells these are: those of one kind have one size and form, the
- * largest at which nearly all of them fit, down to 13 px; of all micro-batches of a pipeline one.  Where
- * letter and number do not fit beside one another they are stacked, else the number stands alone. */
+/* Names of cells on the lane of a rank, whose cells these are, as the style's labels say. */
 void lanes_label_compute(const struct pen *, const struct axis *, const struct tables *, const GArray *cells,
                          const struct lane_style *, double y);
 void lanes_label_comm(const struct pen *, const struct axis *, const struct tables *, const struct row *,

@@ -12,7 +12,11 @@
 /* The axis goes on to the device's memory where that is no more than so many times the greatest bar. */
 #define FAR 2.5
 
-#define SEPARATE 8 /* ranks have a bar each, as GPUs have in nvidia-smi, where that many or fewer all have room */
+#define LEAST 0.1     /* of the unit, in numbers with one decimal */
+#define WHOLE 10000.0 /* of it, from which on they have none */
+
+/* Ranks have a bar each, as GPUs have in nvidia-smi, where that many or fewer all have room. */
+#define SEPARATE 8
 
 /* A rank, or consecutive ranks that have the same. */
 struct row {
@@ -90,9 +94,24 @@ static void release(struct scene *s)
     s->n = 0;
 }
 
-static const char *bytes_text(double bytes, char text[static 32])
+/* One unit for all numbers of the figure, in which its axis is read. */
+static void choose_unit(struct scene *s)
 {
-    return format_bytes(bytes >= 0x1p64 ? UINT64_MAX : (uint64_t)bytes, text);
+    s->high = shows_device(s) ? MAX(s->most, s->device) : s->most;
+    s->unit = unit_of_bytes(s->high);
+}
+
+/* In the figure's unit; what is next to nothing of it in one of its own. */
+static const char *bytes_text(const struct scene *s, double bytes, char text[static 32])
+{
+    const double value = bytes / s->unit.size;
+
+    if (value < LEAST)
+        return format_bytes((uint64_t)MAX(bytes, 0), text);
+    scale_text(value, value >= WHOLE || s->unit.size == 1 ? 1 : 0.1, text);
+    g_strlcat(text, " ", 32);
+    g_strlcat(text, s->unit.name, 32);
+    return text;
 }
 
 static char *category_name(const struct pen *p, const struct digest *d, uint32_t i)
@@ -106,18 +125,19 @@ static void name_rows(struct scene *s, const struct pen *p)
 
     for (uint32_t i = 0; i < s->n; i++) {
         struct row *r = &s->rows[i];
-        bytes_text(r->peak, peak);
+        bytes_text(s, r->peak, peak);
         const uint32_t from = p->look->count_from;
         g_autofree char *name = pen_rank_name(p, word(p->lang, "memory-figure.rank-names"));
         r->name = r->first == r->last ? pen_rank(p, r->first)
                                       : say(p->lang, "memory-figure.ranks", "name", name, "first",
                                             count(r->first + from), "last", count(r->last + from), NULL);
-        g_autofree char *beside = r->measured < 0 ? g_strdup(peak)
-                                                  : say(p->lang, "memory-figure.beside", "peak", peak,
-                                                        "measured", bytes_text(r->measured, measured), NULL);
+        g_autofree char *beside = r->measured < 0
+                                      ? g_strdup(peak)
+                                      : say(p->lang, "memory-figure.beside", "peak", peak, "measured",
+                                            bytes_text(s, r->measured, measured), NULL);
         const double over = MAX(r->peak, r->measured) - s->device;
         r->beside = s->device > 0 && over > 0 ? say(p->lang, "memory-figure.over", "peak", beside, "over",
-                                                    bytes_text(over, measured), NULL)
+                                                    bytes_text(s, over, measured), NULL)
                                               : g_steal_pointer(&beside);
     }
 }
@@ -129,8 +149,6 @@ static void place_columns(struct scene *s)
     const struct pen *pen = &s->frame.pen;
     double gutter = 0;
 
-    s->high = shows_device(s) ? MAX(s->most, s->device) : s->most;
-    s->unit = unit_of_bytes(s->high);
     for (uint32_t i = 0; i < s->n; i++)
         gutter = MAX(gutter, pen_width(pen, &pen->strong, s->rows[i].name));
     s->scale =
@@ -162,18 +180,19 @@ static void paint_bar(const struct scene *s, const struct row *r, double y, GStr
     double at = 0;
 
     for (uint32_t i = 0; i < s->digest->n_memory; i++) {
-        char whole[32], number[32];
+        char size[32], number[32], whole[32];
         const double x0 = scale_at(&s->scale, at / s->unit.size);
         at += (double)bytes[i];
         g_autofree char *name = category_name(&s->frame.pen, s->digest, i);
-        g_autofree char *named = g_strdup_printf("%s %s", name, format_bytes(bytes[i], whole));
-        g_strlcpy(number, whole, sizeof number);
+        g_autofree char *named = g_strdup_printf("%s %s", name, bytes_text(s, (double)bytes[i], size));
+        g_strlcpy(number, size, sizeof number);
         number[strcspn(number, " ")] = '\0';
-        const char *const texts[] = {named, whole, number};
+        const char *const texts[] = {named, size, number};
+        format_bytes(bytes[i], whole);
         pen_belong(&s->frame.pen, KEY_PHASE, i);
         const double x1 = scale_at(&s->scale, at / s->unit.size);
         if (!paint_part(s, x0, x1, y, category_shade(&s->frame.pen, i), bytes[i] ? 3 : 0, texts))
-            g_string_append_printf(missing, "%s%s", missing->len ? ", " : "", named);
+            g_string_append_printf(missing, "%s%s %s", missing->len ? ", " : "", name, whole);
         g_autofree char *english_name = category_name(&english, s->digest, i);
         if (bytes[i])
             pen_span(&s->frame.pen, x0, y, x1 - x0, s->place.bar, name, english_name, r->first, whole);
@@ -265,8 +284,8 @@ static void paint_legend(struct scene *s)
                                              .mark = true};
     if (s->device > 0) {
         char size[32];
-        g_ptr_array_add(
-            names, say(s->frame.pen.lang, "memory-figure.device", "size", bytes_text(s->device, size), NULL));
+        g_ptr_array_add(names, say(s->frame.pen.lang, "memory-figure.device", "size",
+                                   bytes_text(s, s->device, size), NULL));
         entries[n++] = (struct legend_entry){.text = g_ptr_array_index(names, names->len - 1),
                                              .shade = pen_shade(&s->frame.pen, ROLE_INK),
                                              .line = shows_device(s),
@@ -297,10 +316,10 @@ static char *message(const struct scene *s, const struct language *l)
             key = "memory-figure.headline-measured";
     if (s->device > 0 && s->most > s->device) {
         char device[32];
-        return say(l, "memory-figure.headline-over", "size", bytes_text(s->most, number), "device",
-                   bytes_text(s->device, device), NULL);
+        return say(l, "memory-figure.headline-over", "size", bytes_text(s, s->most, number), "device",
+                   bytes_text(s, s->device, device), NULL);
     }
-    return say(l, key, "size", bytes_text(s->most, number), NULL);
+    return say(l, key, "size", bytes_text(s, s->most, number), NULL);
 }
 
 /* Ranks apart, or else those that have the same as one row. */
@@ -337,6 +356,7 @@ static bool draw_memory(const struct figure_input *in, const struct pen *pen, GE
     s.device = (double)digest_device_bytes(in->digest);
     bool ok = s.most > 0;
     if (ok) {
+        choose_unit(&s);
         g_autofree char *what = message(&s, pen->lang), *title = frame_headline(pen, in->digest, what),
                         *origin = frame_origin(pen, in->digest);
         s.frame = frame_begin(pen, title, what, origin);

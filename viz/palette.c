@@ -2,11 +2,15 @@
 
 #include <math.h>
 
+#define LIGHTEST      0.5 /* strength of the last stage's colours */
+#define AGAIN         0.6 /* of those of stages that repeat a pattern */
 #define LINE_CONTRAST 3.0 /* W3C, Web Content Accessibility Guidelines 2.1, 1.4.11: what is no text */
 
 struct palette {
     const char *name;
     struct shade shades[ROLES], hues[HUES];
+    /* By role, of a rank's stages after the first; NULL: tints. */
+    const struct shade (*stages)[PRINT_STAGES - 1];
 };
 
 #define PLAIN(color)                                                                                         \
@@ -72,8 +76,28 @@ static const struct palette dark = {
              PLAIN(0x7cc7f2), PLAIN(0xf0e442)},
 };
 
+/* A stage's hatch is the same in all kinds that are not hatched themselves; of those it is the grey. */
+static const struct shade print_stages[ROLE_CELLS][PRINT_STAGES - 1] = {
+    [ROLE_FORWARD] = {{0xd9d9d9, HATCH_HORIZONTAL, 0x808080},
+                      {0xd9d9d9, HATCH_BACK, 0x808080},
+                      {0xd9d9d9, HATCH_VERTICAL, 0x808080}},
+    [ROLE_BACKWARD] = {{0x7f7f7f, HATCH_HORIZONTAL, 0x1a1a1a},
+                       {0x7f7f7f, HATCH_BACK, 0x1a1a1a},
+                       {0x7f7f7f, HATCH_VERTICAL, 0x1a1a1a}},
+    [ROLE_RECOMPUTE] = {{0xffffff, HATCH_HORIZONTAL, 0x595959},
+                        {0xffffff, HATCH_BACK, 0x595959},
+                        {0xffffff, HATCH_DIAGONAL, 0x595959}},
+    [ROLE_INPUT_GRADIENT] = {{0xffffff, HATCH_DIAGONAL, 0x1a1a1a},
+                             {0xd0d0d0, HATCH_DIAGONAL, 0x333333},
+                             {0x858585, HATCH_DIAGONAL, 0x1a1a1a}},
+    [ROLE_WEIGHT_GRADIENT] = {{0xa6a6a6, HATCH_CROSS, 0x333333},
+                              {0xd0d0d0, HATCH_CROSS, 0x595959},
+                              {0x858585, HATCH_CROSS, 0x1a1a1a}},
+};
+
 static const struct palette print = {
     .name = "print",
+    .stages = print_stages,
     .shades =
         {
             [ROLE_FORWARD] = PLAIN(0xd9d9d9),
@@ -129,6 +153,18 @@ uint32_t palette_color(const struct palette *p, enum role role)
 struct shade palette_shade(const struct palette *p, enum role role)
 {
     return p->shades[role];
+}
+
+struct shade palette_stage_shade(const struct palette *p, enum role role, uint32_t i, uint32_t n)
+{
+    const struct shade first = palette_shade(p, role);
+
+    if (!p->stages)
+        return palette_tint(p, first, n > 1 ? 1 - (1 - LIGHTEST) * MIN(i, n - 1) / (n - 1) : 1);
+    if (role >= ROLE_CELLS || p->stages[role][0].hatch == HATCH_NONE)
+        return first;
+    const struct shade shade = i % PRINT_STAGES ? p->stages[role][i % PRINT_STAGES - 1] : first;
+    return i < PRINT_STAGES ? shade : palette_tint(p, shade, AGAIN);
 }
 
 struct shade palette_hue(const struct palette *p, uint32_t number)

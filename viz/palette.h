@@ -50,6 +50,10 @@ const char *palette_name(const struct palette *);
 
 uint32_t palette_color(const struct palette *, enum role); /* 0xRRGGBB */
 struct shade palette_shade(const struct palette *, enum role);
+/* The same on the i-th of the n stages that a rank has: lighter on later ones, down to half the strength; in print
+ * hatched otherwise or 1.5:1 apart, of PRINT_STAGES in turn. */
+#define PRINT_STAGES 4
+struct shade palette_stage_shade(const struct palette *, enum role, uint32_t i, uint32_t n);
 #define HUES 7
 /* HUES of them in turn, for what only has a number. */
 struct shade palette_hue(const struct palette *, uint32_t number);

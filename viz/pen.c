@@ -11,7 +11,7 @@
 #define LINE_APART 0.65 /* ems from the middle of two lines to each */
 #define MIDDLE     0.36 /* of an em, from the baseline up to the middle of capitals */
 #define ROW_PART   0.8  /* of a row, a text beside it */
-#define LEAST_TEXT 13.0
+#define LEAST_TEXT 14.0
 #define MAX_RANK   130.0 /* width of what ranks are called */
 #define OUTLINE    0.8   /* width, of what is hatched */
 /* A canvas of that many units has room for letters that the last row can read. */

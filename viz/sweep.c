@@ -258,6 +258,18 @@ static uint32_t *number_values(const struct scene *s)
     return place;
 }
 
+/* The option, and what to know of its axis. */
+static char *x_title(const struct scene *s)
+{
+    const struct curves *c = &s->curves;
+    const struct language *l = s->frame.pen.lang;
+    const char *axis = words_option(l, s->series->axes[c->axis]);
+
+    if (c->log)
+        return say(l, c->low > 0 ? "sweep.logarithmic" : "sweep.logarithmic-0", "option", axis, NULL);
+    return s->x.low > 0 ? g_strconcat(axis, "; ", word(l, "sweep.broken"), NULL) : g_strdup(axis);
+}
+
 /* The swept values themselves, and a mark at those without numbers. */
 static void paint_x_axis(const struct scene *s)
 {
@@ -278,11 +290,7 @@ static void paint_x_axis(const struct scene *s)
             paint_tick(s, s->series->points[k].values[c->axis], x, &clear_from);
         before = x;
     }
-    const char *axis = words_option(f->pen.lang, s->series->axes[c->axis]);
-    g_autofree char *title = !c->log
-                                 ? g_strdup(axis)
-                                 : say(f->pen.lang, c->low > 0 ? "sweep.logarithmic" : "sweep.logarithmic-0",
-                                       "option", axis, NULL);
+    g_autofree char *title = x_title(s);
     g_autofree char *shown = pen_ellipsize(&f->pen, &f->pen.text, title, f->x1 - f->x0);
     frame_text(f, (f->x0 + f->x1) / 2, s->y.at0 + TICK_LINE + NAME_LINE / 2, &f->pen.text, ALIGN_CENTER,
                ROLE_INK, shown);

@@ -23,13 +23,18 @@
 
 struct lane_style timeline_style(const struct timeline *s)
 {
-    return (struct lane_style){s->lane, s->lane * STRIP_PART, 1, s->comm, true, true};
+    return (struct lane_style){s->lane, s->lane * STRIP_PART, 1, s->comm, true, true, &s->labels};
 }
 
 struct lane_style timeline_other_style(const struct timeline *s)
 {
-    return (struct lane_style){
-        s->lane * OTHER_PART, OTHER_STRIP, s->frame.pen.ops->cells ? 1 : MUTED, true, false, false};
+    return (struct lane_style){s->lane * OTHER_PART,
+                               OTHER_STRIP,
+                               s->frame.pen.ops->cells ? 1 : MUTED,
+                               true,
+                               false,
+                               false,
+                               &s->labels};
 }
 
 /* --- what stands where, from top to bottom */
@@ -244,6 +249,19 @@ static void place_columns(struct timeline *s)
         rows_simplify(&s->others[i].rows, axis_ns_per_unit(&s->axis));
 }
 
+static void choose_labels(struct timeline *s)
+{
+    g_autofree struct lane_rows *groups = g_new(struct lane_rows, 1 + s->n_others);
+
+    groups[0] = (struct lane_rows){&s->in->trace->t, s->ranks.rows, s->ranks.n, s->lane};
+    for (uint32_t i = 0; i < s->n_others; i++) {
+        const struct timeline_other *other = &s->others[i];
+        groups[1 + i] = (struct lane_rows){&other->variant->trace->t, other->rows.rows, other->rows.n,
+                                           s->lane * OTHER_PART};
+    }
+    s->labels = lanes_choose_labels(&s->frame.pen, &s->axis, 1 + s->n_others, groups);
+}
+
 /* --- the whole */
 
 /* What a few ranks and the slowest show stands for all. */
@@ -364,6 +382,7 @@ static bool draw_timeline(const struct figure_input *in, const struct pen *pen, 
         collect(&s);
         place_rows(&s);
         place_columns(&s);
+        choose_labels(&s);
         timeline_paint(&s);
     }
     rows_release(&s.ranks);

@@ -26,6 +26,7 @@ struct timeline {
     struct timeline_other *others;
     uint32_t n_others;
     struct axis axis;
+    struct lane_labels labels;
     double spare; /* height that the lanes leave */
     double notes_y, ranks_y, hidden_y, saved_y, axis_y;
 };

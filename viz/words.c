@@ -48,6 +48,13 @@ char *words_mode(const struct language *l, const char *mode)
     return name;
 }
 
+char *words_model(const struct language *l, const char *model)
+{
+    g_autofree char *known = say_known(l, "models", model ? model : word(l, "figure.unnamed-model"));
+
+    return pen_one_line(known);
+}
+
 char *words_headline(const struct pen *pen, const struct figure_input *in, double width)
 {
     const struct tables *t = &in->trace->t;
@@ -56,8 +63,7 @@ char *words_headline(const struct pen *pen, const struct figure_input *in, doubl
     g_autofree char *rest = say(pen->lang, "figure.headline", "mode", mode, "model", "", "n",
                                 count(t->n_ranks), "message", what, NULL);
     const double left = MAX(width - pen_width(pen, font, rest), MIN_MODEL);
-    g_autofree char *model =
-        pen_ellipsize(pen, font, t->model ? t->model : word(pen->lang, "figure.unnamed-model"), left);
+    g_autofree char *models = words_model(pen->lang, t->model), *model = pen_ellipsize(pen, font, models, left);
     g_autofree char *whole = say(pen->lang, "figure.headline", "mode", mode, "model", model, "n",
                                  count(t->n_ranks), "message", what, NULL);
     return pen_ellipsize(pen, font, pen_width(pen, font, whole) <= width ? whole : what, width);
@@ -102,9 +108,10 @@ void words_append_label(const struct language *l, GString *text, const char *key
 GString *words_work(const struct language *l, bool simulated, const char *mode, const char *model,
                     uint32_t ranks)
 {
+    g_autofree char *models = words_model(l, model);
     g_autofree char *work = say(l, simulated ? "caption.simulated" : "caption.work", "mode",
                                 mode ? word_or(l, "mode", mode) : word(l, "caption.unknown-mode"), "model",
-                                model ? model : word(l, "figure.unnamed-model"), "n", count(ranks), NULL);
+                                models, "n", count(ranks), NULL);
 
     return g_string_new(work);
 }

@@ -17,6 +17,8 @@ void words_append(GString *, const char *text);
 void words_append_label(const struct language *, GString *, const char *key, const char *value);
 
 char *words_mode(const struct language *, const char *mode);       /* "DDP"; g_free */
+/* One line: its name, as published steps have it of several "ResNet50 and BERT"; NULL: it has none.  g_free. */
+char *words_model(const struct language *, const char *model);
 char *words_overlap(const struct language *, const char *name);    /* "no overlap" for "none"; g_free */
 const char *words_made(const struct language *, bool simulated, bool predicted); /* "measured" */
 /* A step of with_ns beside one of without_ns, which has that overlap: "overlap saves 59.2 ms (16.6 %)"; and without what
