@@ -29,6 +29,10 @@ cp t.json again.json
 run render again.json t.json --figure compare -o compare.svg
 [ "$status" = 0 ] && grep -q '>again.json<' compare.svg && grep -q 't.json and again.json take equally long' compare.svg
 result $? "two traces are compared"
+cp t.json a-name-that-is-much-longer-than-its-column-1.json && cp t.json a-name-that-is-much-longer-than-its-column-2.json
+run render a-name-that-is-*.json --figure compare -o long.svg
+[ "$status" = 0 ] && grep -q '>….*column-1.json<' long.svg && grep -q '>….*column-2.json<' long.svg
+result $? "long names keep the end, in which they differ"
 run render t.json --figure compare
 [ "$status" = 2 ] && grep -q 'needs two traces at least' "$dir/err"
 result $? "one is not"

@@ -444,7 +444,7 @@ static void add_side(struct scene *s, const struct pen *p, const char *name, con
 {
     g_autofree char *whole = words_overlap(p->lang, name);
 
-    s->sides[s->n++] = (struct step_side){trace, analysis, pen_ellipsize(p, &p->strong, whole, MAX_NAME), {0}, NULL};
+    s->sides[s->n++] = (struct step_side){trace, analysis, pen_ellipsize_start(p, &p->strong, whole, MAX_NAME), {0}, NULL};
     s->comm |= rows_communicate(trace, analysis->median_step);
 }
 

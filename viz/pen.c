@@ -171,18 +171,20 @@ char *pen_one_line(const char *text)
     return line;
 }
 
-char *pen_ellipsize(const struct pen *p, const struct font *font, const char *text, double width)
+/* The most characters from one end that fit beside an ellipsis. */
+static char *ellipsize(const struct pen *p, const struct font *font, const char *text, double width, bool keep_end)
 {
     g_autofree char *line = pen_one_line(text);
+    const long whole = g_utf8_strlen(line, -1);
     char *best = NULL;
-    long low = 0, high = g_utf8_strlen(line, -1);
+    long low = 0, high = whole; /* at least low, fewer than high */
 
     if (pen_width(p, font, line) <= width)
         return g_steal_pointer(&line);
-    while (low < high) { /* the most characters that fit before an ellipsis: at least low, fewer than high */
-        long n = low + (high - low) / 2;
-        g_autofree char *head = g_utf8_substring(line, 0, n);
-        g_autofree char *cut = g_strconcat(head, ELLIPSIS, NULL);
+    while (low < high) {
+        const long n = low + (high - low) / 2;
+        g_autofree char *part = keep_end ? g_utf8_substring(line, whole - n, whole) : g_utf8_substring(line, 0, n);
+        g_autofree char *cut = keep_end ? g_strconcat(ELLIPSIS, part, NULL) : g_strconcat(part, ELLIPSIS, NULL);
         if (pen_width(p, font, cut) <= width) {
             g_free(best);
             best = g_steal_pointer(&cut);
@@ -192,6 +194,16 @@ char *pen_ellipsize(const struct pen *p, const struct font *font, const char *te
         }
     }
     return best ? best : g_strdup("");
+}
+
+char *pen_ellipsize(const struct pen *p, const struct font *font, const char *text, double width)
+{
+    return ellipsize(p, font, text, width, false);
+}
+
+char *pen_ellipsize_start(const struct pen *p, const struct font *font, const char *text, double width)
+{
+    return ellipsize(p, font, text, width, true);
 }
 
 /* Whether the word still goes on the line.  The widths of words and spaces add up to the line's but for their

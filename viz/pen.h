@@ -66,6 +66,8 @@ const char *pen_fit(const struct pen *, const struct font *, unsigned n, const c
 char *pen_one_line(const char *text); /* a copy made valid UTF-8 without control characters */
 /* Such a copy, shortened with an ellipsis until it fits; "" if nothing does. */
 char *pen_ellipsize(const struct pen *, const struct font *, const char *text, double width);
+/* The same, at its beginning: names of files mostly differ at the end. */
+char *pen_ellipsize_start(const struct pen *, const struct font *, const char *text, double width);
 /* The text broken at spaces into lines; what does not fit in max_lines ends in an ellipsis.  g_strfreev. */
 char **pen_wrap(const struct pen *, const struct font *, const char *text, double width, unsigned max_lines);
 
