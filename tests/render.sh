@@ -92,6 +92,8 @@ run render p3.json -o p.svg
 result $? "a trace of PyTorch's profiler is drawn as a timeline"
 grep -q '<title>F · mm · 100.0 µs</title>' p.svg && grep -q '<title>all-reduce · ncclDevKernel_AllReduce · 150.0 µs</title>' p.svg
 result $? "whose spans tell their kernels"
+grep -q '>mm</text>' p.svg && grep -q '>mm_backward</text>' p.svg
+result $? "where there is room, by their labels"
 run render p4.json p3.json -o p.svg
 [ "$status" = 0 ] && grep -q 'GPU One, 2 ranks' p.svg && grep -q '>rank 3<' p.svg && grep -q '>rank 4<' p.svg
 result $? "those of two ranks of a job are one"

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "profile/kernel-name.h"
 #include "viz/blocks.h"
 
 #define LABEL_AIR 2.0  /* left and right of a label together */
@@ -361,7 +362,12 @@ static bool label_compute(const struct pen *p, const struct axis *a, const struc
     lanes_belong(p, t, c);
     name_compute(p, t, c, names);
     const unsigned from = whole ? 0 : NUMBER, to = whole && !p->ops->cells ? NAMES : NUMBER + 1;
-    const char *text = pen_fit(p, &font, to - from, (const char *const *)names + from, room);
+    g_autofree char *kernel = whole && c->first >= t->n_layers && !of_pipeline(t, c) && cell_kernel(c)
+                                  ? kernel_short_name(c->name)
+                                  : NULL;
+    const char *text = kernel && pen_width(p, &font, kernel) <= room
+                           ? kernel
+                           : pen_fit(p, &font, to - from, (const char *const *)names + from, room);
     if (text && label->form == FORM_STACKED && of_pipeline(t, c))
         pen_two_lines(p, x, middle, &font, shade, label_of(p, c->kind), text);
     else if (text)

@@ -32,7 +32,7 @@ static char *message(const struct language *l, const struct figure_input *in)
                    words_percent(100 * pipeline_bubble_of_total(a->pipeline), number), "time",
                    format_duration(a->pipeline->makespan_ns, time), NULL);
     if (p->comm_ns <= 0)
-        return g_strdup(word(l, "timeline.one-step"));
+        return g_strdup(word(l, a->phase_ns[PHASE_BACKWARD] > 0 ? "timeline.one-step" : "timeline.forward-alone"));
     if (p->hidden_comm_ns <= 0)
         return say(l, "timeline.nothing-hidden", "time", format_duration(p->comm_ns, time), NULL);
     g_ascii_formatd(number, sizeof number, "%.0f", almost ? 99 : percent);
