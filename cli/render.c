@@ -176,4 +176,4 @@ static bool render_command(const struct options *o, int *status, GError **error)
 
 const struct command command_render = {
     "render", "draw a trace (of PyTorch's profiler, too), a report or a sweep from its file", render_command, "TRACE|REPORT|SWEEP...", 1,
-    16};
+    256};
