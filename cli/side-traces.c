@@ -23,7 +23,7 @@ static struct loaded *load(const char *path, GError **error)
     gsize n;
     g_autofree char *text = file_read(path, &n, error);
     struct loaded *l = g_new0(struct loaded, 1);
-    if (text && import_trace(text, n, path, &l->trace, error)) {
+    if (text && import_any_trace(text, n, path, &l->trace, error)) {
         if (analyze(&l->trace, &l->analysis, error))
             return l;
         trace_release(&l->trace);

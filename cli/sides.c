@@ -16,7 +16,7 @@ static struct measurement *measure_trace(const char *text, gsize n, const char *
     struct analysis analysis;
     struct measurement *m = NULL;
     g_autoptr(GString) json = g_string_new(NULL);
-    if (!import_trace(text, n, name, &trace, error))
+    if (!import_any_trace(text, n, name, &trace, error))
         return NULL;
     if (analyze(&trace, &analysis, error)) {
         const struct report report = {.trace = &trace, .analysis = &analysis};
@@ -46,7 +46,7 @@ static void find_trace(struct measurement *m, const char *path)
 static struct measurement *measure(const char *text, gsize n, const char *path, GError **error)
 {
     const char *name = file_name(path), *kind = import_kind(text, n, name, NULL);
-    const bool trace = kind && !strcmp(kind, "trace");
+    const bool trace = kind && (!strcmp(kind, "trace") || !strcmp(kind, "profile"));
     struct measurement *m = (trace ? measure_trace : measurement_of_report)(text, n, name, error);
     if (m && trace)
         m->trace = strcmp(path, "-") ? g_strdup(path) : NULL;

@@ -25,6 +25,9 @@ struct import_file {
  * device's name.  Labels tell what was left out.  trace is uninitialised; on failure nothing is left in it. */
 bool import_profiler(unsigned n, const struct import_file *, struct trace *, GError **);
 
+/* A trace of either kind, from one file. */
+bool import_any_trace(const char *text, size_t n, const char *name, struct trace *, GError **);
+
 /* Measured costs out of a trace, a report or a cost file (parprof.cost/1), told apart by their schema; added to the
  * table. */
 bool import_costs(const char *text, size_t n, const char *name, struct cost_table *, GError **);
