@@ -81,6 +81,14 @@ bool decimal_double(const char *at, const char *end, double *out)
     return isfinite(*out);
 }
 
+bool decimal_begin(const char *text, const char **end, double *out)
+{
+    char *stop;
+    g_ascii_strtod(text, &stop);
+    *end = stop;
+    return decimal_double(text, stop, out);
+}
+
 bool decimal_uint(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
     uint64_t n = 0;

@@ -24,5 +24,7 @@ bool decimal_uint(const char *text, uint64_t min, uint64_t max, uint64_t *);
 /* The nearest double to all of [at, end), of the same form: neither "nan" nor "0x10" nor " 1".  False: no number, or one
  * that no double holds. */
 bool decimal_double(const char *at, const char *end, double *);
+/* The same of the number that a text begins with; *end is what is behind it. */
+bool decimal_begin(const char *text, const char **end, double *);
 
 #endif

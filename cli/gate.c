@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/history-file.h"
@@ -46,11 +47,12 @@ static bool pick_budget(struct gate *g, const struct options *o, GError **error)
         const char *name;
         double seconds;
     } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
-    char *end;
+    const char *end;
+    double number;
     g->budget = option_text(o, OPTION_BUDGET, BUDGET);
-    const double number = g_ascii_strtod(g->budget, &end);
-    for (unsigned i = 0; i < G_N_ELEMENTS(units); i++)
-        if (end != g->budget && !strcmp(end, units[i].name) && !strpbrk(g->budget, "xX") && number > 0 &&
+    const bool good = decimal_begin(g->budget, &end, &number);
+    for (unsigned i = 0; good && i < G_N_ELEMENTS(units); i++)
+        if (!strcmp(end, units[i].name) && number > 0 &&
             number * units[i].seconds <= 1e6) {
             g->until_ns = (int64_t)(number * units[i].seconds * 1e9);
             return true;

@@ -1,8 +1,8 @@
 #include "cli/options.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/cli.h"
 
 G_DEFINE_QUARK(parprof_option, option_error)
@@ -62,14 +62,19 @@ bool option_listed(const char *list, const char *word)
     return false;
 }
 
+/* As in INI files: "3e0" and "+3" are no counts. */
+static bool is_digits(const char *text)
+{
+    return *text && !text[strspn(text, "0123456789")];
+}
+
 static bool parse_number(const struct option_spec *spec, const char *text, double *out, GError **error)
 {
-    char *end;
-    double x = g_ascii_strtod(text, &end);
-    if (end == text || *end || strpbrk(text, "xX") || !isfinite(x) || (spec->type == COUNT && x != floor(x)))
-        usage(error, "--%s takes a %snumber, not '%s'", spec->name, spec->type == COUNT ? "whole " : "",
-              text);
-    else if (x < spec->min || x > spec->max)
+    const bool whole = spec->type == COUNT, below = whole && *text == '-';
+    double x;
+    if (!decimal_double(text, text + strlen(text), &x) || (whole && !is_digits(text + below)))
+        usage(error, "--%s takes a %snumber, not '%s'", spec->name, whole ? "whole " : "", text);
+    else if (x < spec->min || x > spec->max || below)
         usage(error, "--%s takes %.10g to %.10g, not '%s'", spec->name, spec->min, spec->max, text);
     else {
         *out = x;
@@ -347,17 +352,13 @@ const char *option_name(enum option_id id)
 bool option_link(const struct options *o, const char *fallback, double *gbps, double *us, GError **error)
 {
     const char *text = option_text(o, OPTION_LINK, fallback);
-    char *comma, *end;
+    const char *comma, *end;
     *gbps = *us = 0;
     if (!strcmp(text, "none"))
         return true;
-    *gbps = g_ascii_strtod(text, &comma);
-    if (comma != text && *comma == ',' && !strpbrk(text, "xX")) {
-        *us = g_ascii_strtod(comma + 1, &end);
-        if (end != comma + 1 && !*end && isfinite(*gbps) && *gbps >= 1e-3 && *gbps <= 1e6 && isfinite(*us) &&
-            *us >= 0 && *us <= 1e6)
-            return true;
-    }
+    if (decimal_begin(text, &comma, gbps) && *comma == ',' && decimal_begin(comma + 1, &end, us) && !*end &&
+        *gbps >= 1e-3 && *gbps <= 1e6 && *us >= 0 && *us <= 1e6)
+        return true;
     usage(error, "--link takes GBPS,US (rate in Gb/s from 0.001, latency in microseconds) or none, not '%s'",
           text);
     return false;

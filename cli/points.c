@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/cli.h"
 
 static bool refuse(GError **error, enum option_id id, const char *text, const char *wants)
@@ -11,13 +12,13 @@ static bool refuse(GError **error, enum option_id id, const char *text, const ch
     return false;
 }
 
-static bool parse(const char *text, const char **end, double *out)
+/* The number that a text begins with; whole ones are digits. */
+static bool parse(const char *text, bool whole, const char **end, double *out)
 {
-    char *stop;
-    *out = g_ascii_strtod(text, &stop);
-    *end = stop;
-    return stop != text && isfinite(*out) && !memchr(text, 'x', (size_t)(stop - text)) &&
-           !memchr(text, 'X', (size_t)(stop - text));
+    if (!whole)
+        return decimal_begin(text, end, out);
+    *end = text + strspn(text, "0123456789");
+    return decimal_double(text, *end, out);
 }
 
 static void add_number(GPtrArray *values, double x)
@@ -33,11 +34,12 @@ static bool add_range(GPtrArray *values, enum option_id id, const char *text, GE
     const char *at, *dots = strstr(text, "..");
     double first, last, by = 1;
     bool times = false;
+    const bool whole = option_specs[id].type == TAKES_COUNT;
     g_autofree char *begin = g_strndup(text, (gsize)(dots - text)); /* "1." would take a dot */
-    bool good = parse(begin, &at, &first) && !*at && parse(dots + 2, &at, &last) && last >= first;
+    bool good = parse(begin, whole, &at, &first) && !*at && parse(dots + 2, whole, &at, &last) && last >= first;
     if (good && *at) {
         times = *at == '*';
-        good = (times || *at == '+') && parse(at + 1, &at, &by) && !*at &&
+        good = (times || *at == '+') && parse(at + 1, whole && !times, &at, &by) && !*at &&
                (times ? by > 1 && first > 0 : by > 0);
     }
     if (!good)

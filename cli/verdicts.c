@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/decimal.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 
@@ -33,10 +34,9 @@ static bool pick_threshold(const char *part, double *relative)
     const char *equals = strchr(part, '='), *number = equals ? equals + 1 : part;
     g_autofree char *key = g_strndup(part, (gsize)(equals ? equals - part : 0));
     const unsigned metric = equals ? metric_find(key) : METRIC_STEP;
-    char *end;
-    const double percent = g_ascii_strtod(number, &end);
-    if (metric == METRICS || metrics[metric].kind == METRIC_SHOWN || end == number || *end ||
-        strpbrk(number, "xX") || !(percent >= 0 && percent <= 1000))
+    double percent;
+    if (metric == METRICS || metrics[metric].kind == METRIC_SHOWN ||
+        !decimal_double(number, number + strlen(number), &percent) || percent < 0 || percent > 1000)
         return false;
     relative[metric] = percent / 100;
     return true;

@@ -139,7 +139,20 @@ refuses 2 "overwrite" --backend sim --trace x.json --report ./x.json
 refuses 2 "overwrite" --backend sim -o - --trace -
 refuses 2 "no figure" --backend sim --figure none -o x.svg
 refuses 2 "--overlap" --mode ddp --first-iteration --overlap backward
-refuses 2 "whole number" --ranks 0x10
+for count in ' 3' '3 ' +3 0x10 3e0 3.0 '' 1_000; do
+    refuses 2 "--ranks takes a whole number, not '$count'" --ranks "$count"
+done
+refuses 2 "--ranks takes 1 to 4096, not '-1'" --ranks=-1
+refuses 2 "--warmup takes 0 to 1000000, not '-0'" --warmup=-0
+for number in ' 1' '1 ' 0x1 nan 1e 1e999; do
+    refuses 2 "--lr takes a number, not '$number'" --lr "$number"
+done
+for link in '10, 20' ' 10,20' '10,0x5' '10,20 '; do
+    refuses 2 "--link takes GBPS,US" --link "$link"
+done
+refuses 2 "--threshold takes" compare --threshold ' 5' a b
+refuses 2 "--threshold takes" compare --threshold 'idle= 5' a b
+refuses 2 "--budget takes" gate --base true --new true --samples regex:'([0-9])' --budget ' 5m'
 
 run --backend sim -q -o f.pdf && run --backend sim -q -o f.png --size 640x400 --dpi 96 && run --backend sim -q -o p.svg --text paths
 [ "$status" = 0 ] && [ "$(head -c 5 f.pdf)" = %PDF- ] && [ "$(od -An -tu1 -j16 -N8 f.png | tr -s ' ')" = " 0 0 2 128 0 0 1 144" ] &&
