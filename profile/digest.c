@@ -117,11 +117,15 @@ const char *digest_label(char *const *pairs, const char *key)
     return NULL;
 }
 
+/* Members that reports of every version have. */
+static const char *const required[] = {"mode", "ranks"};
+
 /* A report as it is read; what needs other members waits until all are there. */
 struct reader {
     struct json *j;
     struct digest *d;
     bool schema, step;     /* whether there is one */
+    unsigned found;        /* bits, of required */
     struct digest_row own; /* from the members that are of the report's own step */
     GArray *rows;          /* struct digest_row, of "variants" */
     GPtrArray *categories; /* uint64_t GArrays, a number a rank each */
@@ -294,12 +298,20 @@ static bool own_member(struct reader *r, const char *key)
     return true;
 }
 
+static void note_required(struct reader *r, const char *key)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(required); i++)
+        if (!strcmp(key, required[i]))
+            r->found |= 1u << i;
+}
+
 static void read_members(struct reader *r)
 {
     struct json *j = r->j;
     struct digest *d = r->d;
     json_object(j);
     for (const char *key; (key = json_key(j));) {
+        note_required(r, key);
         if (!strcmp(key, "schema"))
             r->schema = read_schema(j, "parprof.report/1");
         else if (!strcmp(key, "mode"))
@@ -394,7 +406,10 @@ static void take(struct reader *r)
         json_fail(r->j, "a report of no \"schema\"");
     else if (json_cut(r->j))
         json_fail(r->j, "the rest of the report is missing");
-    else
+    for (unsigned i = 0; i < G_N_ELEMENTS(required) && !json_bad(r->j); i++)
+        if (!(r->found >> i & 1))
+            json_fail(r->j, "\"%s\" is missing, which every report has", required[i]);
+    if (!json_bad(r->j))
         take_memory(r);
     if (!json_bad(r->j))
         take_rows(r);

@@ -43,7 +43,8 @@ struct digest {
 };
 
 void digest_make(struct digest *, const struct report *);
-/* Reads parprof.report/1 of this version or another; what a file lacks is unknown.  The error names file and line;
+/* Reads parprof.report/1 of this version or another; what a file lacks is unknown, but it has "mode" and
+ * "ranks".  The error names file and line;
  * nothing is left then. */
 bool digest_read(const char *text, size_t n, const char *name, struct digest *, GError **);
 void digest_release(struct digest *);

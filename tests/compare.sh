@@ -76,6 +76,24 @@ for file in missing.json empty.json cut.json foreign.json nothing; do
     result $? "bad input as BASE: $file ends with 2"
 done
 
+echo '{"schema": "parprof.report/1"}' >bare.json
+echo '{"schema": "parprof.report/1", "mode": "ddp", "ranks": 2}' >untimed.json
+lacks() { # lacks FILE MEMBER ARGUMENT...
+    lacking="$1: \"$2\".* is missing"
+    shift 2
+    run "$@"
+    [ "$status" = 2 ] && grep -q "$lacking" "$dir/err" && [ ! -s "$dir/out" ] && [ ! -e h.jsonl ]
+    result $? "bad input: $lacking, $1"
+}
+lacks bare.json:1 mode compare base.json bare.json
+lacks bare.json:1 mode compare bare.json base.json
+lacks bare.json:1 mode history h.jsonl --add bare.json
+lacks bare.json:1 mode history bare.json
+lacks bare.json:1 mode render bare.json -o -
+lacks bare.json:1 mode gate --base 'touch bare.json' --new 'touch bare.json' --samples trace:bare.json
+lacks untimed.json:1 samples compare base.json untimed.json
+lacks untimed.json:1 samples history h.jsonl --add untimed.json
+
 sed 's/\[\[[0-9]*/[[NaN/' base.json >nan.json
 run compare nan.json base.json
 [ "$status" = 2 ] && grep -q 'nan.json:1: .*found NaN, should be a whole number' "$dir/err"

@@ -199,11 +199,12 @@ static void test_contradictions(void)
     } cases[] = {{"{\"step_ns\": [[1, 2], [3]]}", "samples of 1 ranks"},
                  {"{\"step_ns\": [[]]}", "samples of 0 ranks"},
                  {"{\"step_ns\": [[1], [2]], \"idle_ns\": [[1]]}", "\"idle_ns\" has 1 steps"},
+                 {"{\"idle_ns\": [[1]]}", "r.json:1: \"samples\" of \"step_ns\" is missing"},
                  {"{\"step_ns\": [[-1]]}", "-1"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GError) error = NULL;
         g_autofree char *text =
-            g_strdup_printf("{\"schema\": \"parprof.report/1\", \"samples\": %s}", cases[i].samples);
+            g_strdup_printf("{\"schema\": \"parprof.report/1\", \"mode\": \"ddp\", \"ranks\": 1, \"samples\": %s}", cases[i].samples);
         g_assert_null(measurement_of_report(text, strlen(text), "r.json", &error));
         g_assert_nonnull(strstr(error->message, cases[i].why));
     }
