@@ -9,6 +9,7 @@
 #include "cli/history-file.h"
 #include "cli/job.h"
 #include "cli/notes.h"
+#include "cli/patience.h"
 #include "cli/plan-file.h"
 #include "cli/preset.h"
 #include "cli/processes.h"
@@ -88,7 +89,7 @@ static bool keep(const struct report *report, const char *history, GError **erro
 }
 
 static bool conclude(const struct job *job, const struct options *o, struct files *f,
-                     const struct attempts *r, GError **error)
+                     const struct attempts *r, struct patience *patience, GError **error)
 {
     struct summary summary;
     struct variant others[OVERLAPS];
@@ -108,11 +109,14 @@ static bool conclude(const struct job *job, const struct options *o, struct file
         report.predicted_analysis = &main->predicted.analysis;
     report.costs = r->measured;
     report.training = r->training.trained ? &r->training : NULL;
+    patience_stage(patience, "trying what would be faster");
     if (!quiet) /* while fonts are being loaded */
         suggest(job, o, r, next);
+    patience_stage(patience, files_take_stdout(f) ? NULL : "writing and drawing");
     bool ok = files_write(f, &report, error);
     if (o->given[OPTION_HISTORY])
         ok &= keep(&report, option_text(o, OPTION_HISTORY, NULL), ok ? error : NULL);
+    patience_stage(patience, NULL);
     if (!quiet) {
         summary_head(job, o, report.trace, out);
         report_print(&report, out);
@@ -134,6 +138,7 @@ static bool run_job(const struct options *o, int *status, GError **error)
     struct job job;
     struct files files = {0};
     struct attempts attempts = {0};
+    struct patience *patience = NULL;
     if (strcmp(option_text(o, OPTION_FIGURE, ""), "none"))
         draw_prepare();
     const char *plan = o->operands[0];
@@ -144,15 +149,18 @@ static bool run_job(const struct options *o, int *status, GError **error)
     ok = ok && files_check(&files, job.mode->name, o, error) &&
          (!job.engine->real || drawing_ready(&files.drawing, error));
     job.say = o->given[OPTION_QUIET] ? NULL : files_take_stdout(&files) ? stderr : stdout;
+    if (ok && !o->given[OPTION_QUIET])
+        patience = patience_begin(job.engine->real ? NULL : "planning and simulating", 0);
     ok = ok && attempts_make(&attempts, &job, o, error);
     if (ok && execute_cancelled())
         *status = EXIT_INTERRUPTED;
     if (attempts.n) {
         job.shape.overlap = attempts_main(&attempts)->overlap; /* the last may have been kept from running */
-        ok = conclude(&job, o, &files, &attempts, ok ? error : NULL) && ok;
+        ok = conclude(&job, o, &files, &attempts, patience, ok ? error : NULL) && ok;
     } else if (ok) {
         fputs("parprof: interrupted before the first measured step: nothing to report\n", stderr);
     }
+    patience_end(patience);
     attempts_release(&attempts);
     /* What hangs may still look at the model; the process ends at once. */
     if (!error || !g_error_matches(*error, ENGINE_ERROR, ENGINE_ERROR_STUCK))

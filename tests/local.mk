@@ -59,6 +59,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-place \
 	%D%/t-plan \
 	%D%/t-plan-io \
+	%D%/t-patience \
 	%D%/t-points \
 	%D%/t-preset \
 	%D%/t-price \
