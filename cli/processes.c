@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,12 +16,16 @@
 #include "profile/stats.h"
 
 enum { TAIL_LINES = 3 };
+/* What is numbered. */
+static const enum option_id files[] = {OPTION_OUTPUT, OPTION_REPORT, OPTION_TRACE, OPTION_COSTS};
 
 struct repeats {
     const struct options *o;
     uint32_t n;
     char *folder;    /* of reports that nobody asked for; NULL: --report names them */
     GArray *medians; /* double, ns */
+    struct stat before[G_N_ELEMENTS(files)]; /* of this process's files; st_ino 0: not there */
+    char *left;                              /* names of files that an interrupted process wrote */
 };
 
 /* "r.json" -> "r-3.json" */
@@ -33,7 +38,6 @@ static char *numbered(const char *path, uint32_t number)
 
 static bool check(const struct options *o, GError **error)
 {
-    static const enum option_id files[] = {OPTION_OUTPUT, OPTION_REPORT, OPTION_TRACE, OPTION_COSTS};
     for (unsigned i = 0; i < G_N_ELEMENTS(files); i++)
         if (!strcmp(option_text(o, files[i], ""), "-")) {
             g_set_error(error, OPTION_ERROR, 0, "--processes numbers its files: --%s takes a name, not -",
@@ -49,7 +53,10 @@ static bool check(const struct options *o, GError **error)
 
 static bool is_file(enum option_id id)
 {
-    return id == OPTION_OUTPUT || id == OPTION_REPORT || id == OPTION_TRACE || id == OPTION_COSTS;
+    for (unsigned i = 0; i < G_N_ELEMENTS(files); i++)
+        if (id == files[i])
+            return true;
+    return false;
 }
 
 static char *argument(const struct options *o, enum option_id id, uint32_t number)
@@ -147,6 +154,35 @@ static bool take(struct repeats *r, uint32_t number, const char *path, GError **
     return ok;
 }
 
+static char *file_of(const struct repeats *r, unsigned i, uint32_t number, struct stat *now)
+{
+    g_autofree char *path = r->o->given[files[i]] ? numbered(r->o->value[files[i]].text, number) : NULL;
+    if (!path || stat(path, now))
+        *now = (struct stat){0};
+    return g_steal_pointer(&path);
+}
+
+static void note_files(struct repeats *r, uint32_t number)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(files); i++)
+        g_free(file_of(r, i, number, &r->before[i]));
+}
+
+/* A file is replaced, not written into; others are of an earlier run. */
+static void name_left(struct repeats *r, uint32_t number)
+{
+    GString *names = g_string_new(NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
+        struct stat now;
+        g_autofree char *path = file_of(r, i, number, &now);
+        const struct stat *was = &r->before[i];
+        if (now.st_ino && (now.st_ino != was->st_ino || now.st_mtim.tv_sec != was->st_mtim.tv_sec ||
+                           now.st_mtim.tv_nsec != was->st_mtim.tv_nsec))
+            g_string_append_printf(names, "%s%s", names->len ? ", " : "", path);
+    }
+    r->left = g_string_free(names, FALSE);
+}
+
 static bool run_one(struct repeats *r, uint32_t number, int *status, GError **error)
 {
     g_autofree char *report = report_path(r, number);
@@ -156,14 +192,16 @@ static bool run_one(struct repeats *r, uint32_t number, int *status, GError **er
     const bool shown = isatty(STDERR_FILENO) && !r->o->given[OPTION_QUIET];
     if (shown)
         fprintf(stderr, "process %u of %u runs", number, r->n);
+    note_files(r, number);
     bool ok = child_run(&child, &result, error);
     if (shown)
         fputs("\r\033[K", stderr);
     if (!ok)
         return false;
-    if (result.how == CHILD_INTERRUPTED)
+    if (result.how == CHILD_INTERRUPTED) {
         *status = EXIT_INTERRUPTED;
-    else
+        name_left(r, number);
+    } else
         ok = result.status ? fail(r, number, &result, error) : take(r, number, report, error);
     child_result_release(&result);
     if (r->folder)
@@ -189,6 +227,22 @@ static void print_end(const struct repeats *r)
     }
 }
 
+static void print_interrupted(const struct repeats *r)
+{
+    const uint32_t n = r->medians->len;
+    fprintf(stderr, "parprof: interrupted: %u of %u processes were through", n, r->n);
+    if (n && !r->folder) {
+        const char *report = option_text(r->o, OPTION_REPORT, NULL);
+        g_autofree char *first = numbered(report, 1), *last = numbered(report, n);
+        fprintf(stderr, ", whose reports are %s%s%s", first, n > 1 ? " to " : "", n > 1 ? last : "");
+    }
+    if (n && r->o->given[OPTION_HISTORY])
+        fputs(n > 1 ? ", and are in the history" : ", and is in the history", stderr);
+    if (*r->left)
+        fprintf(stderr, "; process %u was cut short and left %s", n + 1, r->left);
+    fputc('\n', stderr);
+}
+
 bool processes_run(const struct options *o, int *status, GError **error)
 {
     struct repeats r = {.o = o, .n = (uint32_t)option_number(o, OPTION_PROCESSES, 1)};
@@ -202,16 +256,13 @@ bool processes_run(const struct options *o, int *status, GError **error)
     for (uint32_t i = 1; ok && i <= r.n && *status == EXIT_DONE; i++)
         ok = run_one(&r, i, status, error);
     if (ok && *status == EXIT_INTERRUPTED)
-        fprintf(stderr, "parprof: interrupted: %u of %u processes were through%s\n", r.medians->len, r.n,
-                !r.medians->len                ? ""
-                : o->given[OPTION_HISTORY] ? " and are in the history"
-                : r.folder                     ? ""
-                                               : ", whose reports are written");
+        print_interrupted(&r);
     if (ok)
         print_end(&r);
     if (r.folder)
         rmdir(r.folder);
     g_free(r.folder);
     g_array_unref(r.medians);
+    g_free(r.left);
     return ok;
 }

@@ -30,6 +30,21 @@ run $small --processes 2 --report -
 [ "$status" = 2 ] && errs 'takes a name, not -' && run $small --processes 2 --figure timeline && [ "$status" = 2 ] && errs 'give --output' && run --backend sim --processes 2 && [ "$status" = 2 ] && errs 'a simulation'
 result $? "refused: no name to number, a figure without one, a simulation"
 
+# What is written when the interrupt comes is named, what is from before is not.
+echo old >q-2.json
+"$PARPROF" $small --steps 100000 --processes 2 --report q.json --trace p.json >"$dir/out" 2>"$dir/err" &
+sleep 1.5
+kill -INT $!
+wait $!
+status=$?
+if [ -e q-1.json ] && [ ! -s "$dir/out" ]; then
+    [ "$status" = 130 ] && errs '0 of 2 processes were through; process 1 was cut short and left q-1.json, p-1.json$'
+    result $? "an interrupt names the files of the process that it cut short"
+else
+    skip "an interrupt names the files of the process that it cut short" "it came too early or too late"
+fi
+rm -f q-*.json p-*.json
+
 run $small --history one.jsonl --figure none -q && run history one.jsonl
 [ "$status" = 0 ] && says ' ddp .* 2 *30 '
 result $? "of what is kept to be compared 30 steps are measured"
