@@ -93,6 +93,9 @@ static bool read_words(struct text *t, int file, const char *path, GError **erro
             return refuse(path, error, "cannot read it: %s", g_strerror(errno));
         if (n == 0)
             break;
+        if (memchr(piece, 0, (size_t)n))
+            return refuse(path, error,
+                          "is no text, it has NUL bytes; give a text in UTF-8 (of UTF-16: iconv -f UTF-16)");
         bytes += (uint64_t)n;
         words_feed(&words, piece, (size_t)n);
         if (bytes > FILE_MAX || t->full)

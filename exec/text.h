@@ -20,7 +20,7 @@
 struct text;
 
 /* Reads the file, 64 KiB at a time; keeps 4 bytes a word and the vocabulary, of all words or, in_parts, of those to train
- * on.  Fails, naming the file, if it cannot be read, is no regular file, or is larger than 4 GiB or has more than 2^28
+ * on.  Fails, naming the file, if it cannot be read, is no regular file, has a NUL byte, or is larger than 4 GiB or has more than 2^28
  * words.  Borrows the model. */
 struct text *text_open(const char *path, const struct model *, bool in_parts, GError **);
 void text_close(struct text *); /* NULL is legal */
