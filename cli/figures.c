@@ -6,6 +6,7 @@
 
 #include "cli/frames.h"
 #include "cli/output.h"
+#include "profile/table.h"
 #include "viz/layout.h"
 
 #define STANDARD_DPI 192
@@ -301,11 +302,12 @@ static void warn_of_fonts(const GString *missing)
                 "fonts-noto-cjk for Korean), or name it by --font\n",
                 some_of, g_utf8_get_char(parts[0]));
     }
-    if (parts[1])
-        fprintf(
-            stderr,
-            "parprof: warning: no font called '%s' is installed; 'fc-list : family' names those that are\n",
-            parts[1]);
+    if (parts[1]) {
+        g_autofree char *family = printable_ends(parts[1], PRINTABLE_PART);
+        fprintf(stderr,
+                "parprof: warning: no font called '%s' is installed; 'fc-list : family' names those that are\n",
+                family);
+    }
 }
 
 char *drawing_names(const struct drawing *d)

@@ -136,7 +136,7 @@ static void clear_progress(const struct gate *g)
 static void name_run(const struct gate *g, unsigned side, const char *what, const struct child_result *r,
                      bool of_errors, GError **error)
 {
-    g_autofree char *command = printable(g->command[side]),
+    g_autofree char *command = printable_ends(g->command[side], PRINTABLE_PART),
                     *last = child_last_lines(of_errors || !r->out->len ? r->err : r->out, TAIL_LINES);
     const char *where = of_errors || !r->out->len ? "standard error" : "standard output";
     g_set_error(error, OPTION_ERROR, 0, "%s, run %u ('%s'): %s; its %s %s%s", side_names[side], g->pairs + 1,

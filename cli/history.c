@@ -10,17 +10,22 @@
 #include "profile/stats.h"
 #include "profile/table.h"
 
+static char *shown(const char *text)
+{
+    return printable_ends(text, PRINTABLE_PART);
+}
+
 static void add_row(struct table *table, const struct measurement *m)
 {
     const uint32_t n = m->n[METRIC_STEP];
-    table_cell(table, printable(m->time ? m->time : "-"));
-    table_cell(table, printable(m->name));
-    table_cell(table, printable(digest_label(m->fingerprint.must, "mode")));
-    table_cell(table, printable(digest_label(m->fingerprint.must, "model")));
-    table_cell(table, printable(digest_label(m->fingerprint.must, "ranks")));
+    table_cell(table, shown(m->time ? m->time : "-"));
+    table_cell(table, shown(m->name));
+    table_cell(table, shown(digest_label(m->fingerprint.must, "mode")));
+    table_cell(table, shown(digest_label(m->fingerprint.must, "model")));
+    table_cell(table, shown(digest_label(m->fingerprint.must, "ranks")));
     table_cell(table, g_strdup_printf("%u", n));
     table_cell(table, n ? compared_number(METRIC_STEP, stats_median(m->x[METRIC_STEP], n)) : g_strdup("-"));
-    table_cell(table, printable(m->verdict ? m->verdict : "-"));
+    table_cell(table, shown(m->verdict ? m->verdict : "-"));
     table_end_row(table, NULL);
 }
 

@@ -3,7 +3,6 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -12,11 +11,7 @@
 #include "config.h"
 #include "exec/cuda.h"
 #include "plan/engine.h"
-
-#define CONTROLS                                                                                             \
-    "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19"   \
-    "\x1a"                                                                                                   \
-    "\x1b\x1c\x1d\x1e\x1f\x7f"
+#include "profile/table.h"
 
 static enum exit_status status_of(const GError *error)
 {
@@ -51,23 +46,11 @@ static void hold_closed_streams(void)
             return;
 }
 
-/* What came from outside may neither steer the terminal nor fill it: of a long text beginning and end. */
-static void print_error(char *message)
+/* What came from outside may neither steer the terminal nor fill it. */
+static void print_error(const char *message)
 {
-    enum { PART = 500 };
-    const size_t n = strlen(message);
-    g_strdelimit(message, CONTROLS, '?');
-    if (n <= (size_t)2 * PART) {
-        fprintf(stderr, "parprof: %s\n", message);
-        return;
-    }
-    const char *from = message + n - PART;
-    size_t to = PART;
-    while ((message[to] & 0xc0) == 0x80) /* no half of a character */
-        to--;
-    while ((*from & 0xc0) == 0x80)
-        from++;
-    fprintf(stderr, "parprof: %.*s\u2026%s\n", (int)to, message, from);
+    g_autofree char *shown = printable_ends(message, 500);
+    fprintf(stderr, "parprof: %s\n", shown);
 }
 
 int cli_main(int argc, char **argv)

@@ -59,7 +59,7 @@ char *compared_interval(const struct compared *c)
 
 char *compared_runs(const struct side *side)
 {
-    g_autofree char *first = printable(side->runs[0]->name);
+    g_autofree char *first = printable_ends(side->runs[0]->name, PRINTABLE_PART);
     return side->n > 1 ? g_strdup_printf("%s and %u more", first, side->n - 1) : g_strdup(first);
 }
 

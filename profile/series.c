@@ -79,7 +79,7 @@ static void row(const struct series *s, uint32_t i, const struct columns *c, str
     const struct series_point *p = &s->points[i];
     const int64_t times_ns[] = {p->step_ns, p->exposed_ns, p->hidden_ns, p->idle_ns};
     for (uint32_t axis = 0; axis < s->n_axes; axis++)
-        table_cell(table, printable(p->values[axis]));
+        table_cell(table, printable_ends(p->values[axis], PRINTABLE_PART));
     for (unsigned k = 0; k < G_N_ELEMENTS(times_ns); k++)
         table_cell(table, time_or_dash(p, times_ns[k], c));
     if (c->predicted)
@@ -87,7 +87,7 @@ static void row(const struct series *s, uint32_t i, const struct columns *c, str
     if (c->peak)
         table_cell(table, p->why_not || !p->peak_bytes ? g_strdup("-")
                                                        : text_number("%.1f", (double)p->peak_bytes / MIB));
-    g_autofree char *why = p->why_not ? printable(p->why_not) : NULL;
+    g_autofree char *why = p->why_not ? printable_ends(p->why_not, 2 * PRINTABLE_PART) : NULL;
     g_autofree char *note = why ? g_strconcat("  ", why, NULL) : NULL;
     const char *made = c->measured && !p->measured ? "  simulated" : NULL;
     g_autofree char *best = i == s->best ? g_strconcat(" *", made, NULL) : NULL;
@@ -115,7 +115,7 @@ void series_print(const struct series *s, GString *out)
     for (uint32_t i = 0; i < s->n_points; i++)
         row(s, i, &c, &table);
     if (s->title) {
-        g_autofree char *title = printable(s->title);
+        g_autofree char *title = printable_ends(s->title, 2 * PRINTABLE_PART);
         g_string_append_printf(out, "%s\n", title);
     }
     table_print(&table, out);

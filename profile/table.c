@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <string.h>
 
 void table_init(struct table *table, const char *title, ...)
 {
@@ -88,4 +89,19 @@ char *printable(const char *text)
         g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
     }
     return g_string_free(out, FALSE);
+}
+
+char *printable_ends(const char *text, gsize part)
+{
+    g_autofree char *whole = printable(text);
+    const gsize n = strlen(whole);
+    if (n <= 2 * part)
+        return g_steal_pointer(&whole);
+    const char *from = whole + n - part;
+    gsize to = part;
+    while ((whole[to] & 0xc0) == 0x80) /* no half of a character */
+        to--;
+    while ((*from & 0xc0) == 0x80)
+        from++;
+    return g_strdup_printf("%.*s\u2026%s", (int)to, whole, from);
 }

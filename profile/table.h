@@ -25,5 +25,8 @@ void table_print(const struct table *, GString *out);
 
 /* A copy that a terminal shows as it is: valid UTF-8 without control characters. NULL gives "". */
 char *printable(const char *);
+/* Such a copy; of a text of more than two parts' bytes the first and the last part, with an ellipsis between. */
+char *printable_ends(const char *, gsize part);
+#define PRINTABLE_PART ((gsize)120) /* of what stands in a table or a sentence */
 
 #endif

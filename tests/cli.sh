@@ -133,6 +133,12 @@ refuses 2 "no regular file" --backend cpu --data /dev/zero
 : >"$dir/empty"
 refuses 2 "fewer than the batch" --backend cpu --data "$dir/empty"
 refuses 2 "--data" --backend sim --data /etc/passwd
+for bytes in 'a b c\0' '\0' '\377\376a\0b\0'; do
+    printf "$bytes" >"$dir/binary"
+    refuses 2 "binary: .*is no text, it has NUL bytes" --backend cpu --data "$dir/binary"
+done
+{ head -c 70000 /dev/zero | tr '\0' 'a' && printf '\0'; } >"$dir/binary"
+refuses 2 "is no text, it has NUL bytes" --backend cpu --data "$dir/binary"
 refuses 2 "GiB" --backend cpu --layers 900 --d-model 8192 --ff 32768
 refuses 2 "''\|empty" --model ""
 refuses 2 "overwrite" --backend sim --trace x.json --report ./x.json
@@ -153,6 +159,26 @@ done
 refuses 2 "--threshold takes" compare --threshold ' 5' a b
 refuses 2 "--threshold takes" compare --threshold 'idle= 5' a b
 refuses 2 "--budget takes" gate --base true --new true --samples regex:'([0-9])' --budget ' 5m'
+
+# A value of 100,000 characters is never said whole.
+long=$(head -c 100000 /dev/zero | tr '\0' x)
+brief() { # brief WHAT COMMAND...
+    what=$1
+    shift
+    run "$@"
+    [ "$status" != 1 ] && [ -s "$dir/out" -o -s "$dir/err" ] && [ "$(cat "$dir/out" "$dir/err" | wc -c)" -lt 4000 ] && grep -q 'xxx…xxx' "$dir/out" "$dir/err"
+    ok=$?
+    cut -c1-300 "$dir/out" >"$dir/cut" && mv "$dir/cut" "$dir/out"
+    cut -c1-300 "$dir/err" >"$dir/cut" && mv "$dir/cut" "$dir/err"
+    result $ok "brief: $what"
+}
+brief "an error" --backend "$long"
+brief "points of a sweep that fail" sweep --backend sim --model "mini,$long" --ranks 2
+brief "a font" --backend sim --model mini --font "$long" -q
+brief "a command of gate" gate --base "echo 5 #$long" --new "echo 5 #$long" --samples 'regex:([0-9])' --history h.jsonl
+brief "a run that fails" gate --base "false #$long" --new true --samples 'regex:([0-9])'
+brief "a history" history h.jsonl
+rm -f ./*
 
 run --backend sim -q -o f.pdf && run --backend sim -q -o f.png --size 640x400 --dpi 96 && run --backend sim -q -o p.svg --text paths
 [ "$status" = 0 ] && [ "$(head -c 5 f.pdf)" = %PDF- ] && [ "$(od -An -tu1 -j16 -N8 f.png | tr -s ' ')" = " 0 0 2 128 0 0 1 144" ] &&
