@@ -59,7 +59,7 @@ char *compared_interval(const struct compared *c)
 
 char *compared_runs(const struct side *side)
 {
-    g_autofree char *first = printable_ends(side->runs[0]->name, PRINTABLE_PART);
+    g_autofree char *first = printable(side->runs[0]->name);
     return side->n > 1 ? g_strdup_printf("%s and %u more", first, side->n - 1) : g_strdup(first);
 }
 
@@ -136,7 +136,8 @@ static void print_advice(const struct comparison *c, GString *out)
 
 void comparison_print(const struct comparison *c, const struct compared_sides *s, GString *out)
 {
-    g_autofree char *base = compared_runs(&s->base), *new = compared_runs(&s->new),
+    g_autofree char *all_base = compared_runs(&s->base), *all_new = compared_runs(&s->new),
+                    *base = printable_ends(all_base, PRINTABLE_PART), *new = printable_ends(all_new, PRINTABLE_PART),
                     *armed = compared_armed(c), *where = compared_where(c, s),
                     *shouted = g_ascii_strup(verdict_name((unsigned)c->verdict), -1);
     g_string_append_printf(out, "BASE %s, NEW %s\n", base, new);
