@@ -1,114 +1,31 @@
 /* Kernels trust a plan: they take as many elements as the model says from whatever an op accesses.  So what a
  * mode builds by construction is checked here of a plan that was read. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "plan/contract.h"
 #include "plan/seal.h"
 
 #define DOUBLE_BYTES sizeof(double)
 
-/* --- the model */
-
-static bool differs(GError **error, const char *what, uint32_t i)
-{
-    g_set_error(error, PLAN_ERROR, PLAN_ERROR_INVALID,
-                "%s %u of the plan is not the model's; was the model changed after the plan was made?", what,
-                i);
-    return false;
-}
-
-static bool check_tables(const struct tables *t, const struct model *model, GError **error)
-{
-    if (t->n_layers != model->n_layers)
-        return differs(error, "the number of layers,", t->n_layers);
-    if (t->n_params != model->n_params)
-        return differs(error, "the number of parameters,", t->n_params);
-    for (uint32_t i = 0; i < t->n_layers; i++)
-        if (strcmp(t->layers[i].name, model->layers[i].name) ||
-            strcmp(t->layers[i].block, model->layers[i].block))
-            return differs(error, "layer", i);
-    for (uint32_t i = 0; i < t->n_params; i++) {
-        const struct param *p = &model->params[i];
-        if (strcmp(t->params[i].name, p->name) || t->params[i].layer != p->layer ||
-            t->params[i].bytes != p->numel * dtype_bytes(model->dtype))
-            return differs(error, "parameter", i);
-    }
-    return true;
-}
-
-static bool is_of_layer(unsigned kind)
-{
-    return kind == OP_FWD || kind == OP_RECOMPUTE || kind == OP_BWD || kind == OP_BWD_INPUT ||
-           kind == OP_BWD_WEIGHT;
-}
-
-/* What tables do not show, such as heads and the length of a sequence, is in the shape of a layer. */
-static bool check_shapes(const struct plan *plan, const struct model *model, GError **error)
-{
-    g_auto(GStrv) shapes = g_new0(char *, (gsize)model->n_layers + 1);
-    for (uint32_t i = 0; i < model->n_layers; i++)
-        shapes[i] = layer_shape(model, i);
-    for (uint32_t i = 0; i < plan->n_ops; i++) {
-        const struct op *op = &plan->ops[i];
-        if (!is_of_layer(op->tag.kind))
-            continue;
-        if (op->tag.layer0 >= model->n_layers || op->cost >= plan->n_costs ||
-            strcmp(plan->costs[op->cost].shape, shapes[op->tag.layer0]))
-            return differs(error, "the layer's shape in op", i);
-    }
-    return true;
-}
-
-bool plan_check_model(const struct plan *plan, const struct model *model, GError **error)
-{
-    return check_tables(&plan->t, model, error) && check_shapes(plan, model, error);
-}
-
-/* --- the ops */
-
-struct contract {
-    const struct plan *plan;
-    const struct model *model;
-    uint64_t elem_bytes;
-    GError **error;
-};
-
-static uint32_t n_accesses(const struct plan *plan, uint32_t op)
-{
-    return plan->ops[op + 1].first_access - plan->ops[op].first_access;
-}
-
-static const struct access *access_of(const struct plan *plan, uint32_t op, uint32_t i)
-{
-    return &plan->accesses[plan->ops[op].first_access + i];
-}
-
-static const struct value *value_of(const struct plan *plan, uint32_t op, uint32_t i)
-{
-    return &plan->values[access_of(plan, op, i)->value];
-}
-
 static bool refuse_count(const struct contract *c, uint32_t op)
 {
     return seal_refuse(c->plan, op, c->error, "has %u accesses, which its kind has not",
-                       n_accesses(c->plan, op));
+                       contract_accesses(c->plan, op));
 }
 
 /* Access i is of this mode and holds at least so many bytes, aligned. */
 static bool takes(const struct contract *c, uint32_t op, uint32_t i, unsigned mode, uint64_t bytes,
                   uint64_t align)
 {
-    const struct value *v = value_of(c->plan, op, i);
-    if (access_of(c->plan, op, i)->mode != mode)
+    const struct value *v = contract_value(c->plan, op, i);
+    if (contract_access(c->plan, op, i)->mode != mode)
         return seal_refuse(c->plan, op, c->error,
                            "accesses value %u (its access %u) otherwise than its kind does",
-                           access_of(c->plan, op, i)->value, i);
+                           contract_access(c->plan, op, i)->value, i);
     if (v->bytes >= bytes && v->offset % align == 0)
         return true;
     return seal_refuse(c->plan, op, c->error,
                        "value %u (its access %u) has %" G_GUINT64_FORMAT " bytes at %" G_GUINT64_FORMAT
                        ", it needs %" G_GUINT64_FORMAT " at a multiple of %" G_GUINT64_FORMAT,
-                       access_of(c->plan, op, i)->value, i, v->bytes, v->offset, bytes, align);
+                       contract_access(c->plan, op, i)->value, i, v->bytes, v->offset, bytes, align);
 }
 
 static bool takes_elements(const struct contract *c, uint32_t op, uint32_t i, unsigned mode, uint64_t numel)
@@ -119,8 +36,8 @@ static bool takes_elements(const struct contract *c, uint32_t op, uint32_t i, un
 /* As many bytes as access `as`, in whole elements. */
 static bool takes_same(const struct contract *c, uint32_t op, uint32_t i, unsigned mode, uint32_t as)
 {
-    const uint64_t bytes = value_of(c->plan, op, as)->bytes;
-    if (bytes % c->elem_bytes || value_of(c->plan, op, i)->bytes != bytes)
+    const uint64_t bytes = contract_value(c->plan, op, as)->bytes;
+    if (bytes % c->elem_bytes || contract_value(c->plan, op, i)->bytes != bytes)
         return seal_refuse(c->plan, op, c->error,
                            "its accesses %u and %u are not of equally many whole elements", as, i);
     return takes(c, op, i, mode, bytes, c->elem_bytes);
@@ -143,8 +60,8 @@ static uint32_t samples_of(const struct contract *c, uint32_t op)
  * from such a value of another rank. */
 static bool takes_input(const struct contract *c, uint32_t op, uint32_t i, unsigned mode)
 {
-    const struct value *v = value_of(c->plan, op, i);
-    const uint32_t id = access_of(c->plan, op, i)->value;
+    const struct value *v = contract_value(c->plan, op, i);
+    const uint32_t id = contract_access(c->plan, op, i)->value;
     if (v->cls != VALUE_INPUT || v->root != id || v->micro != c->plan->ops[op].tag.micro)
         return seal_refuse(c->plan, op, c->error, "value %u is no input of its micro-batch", id);
     return takes(c, op, i, mode, model_input_bytes(c->model, samples_of(c, op)), sizeof(int32_t));
@@ -179,21 +96,21 @@ static struct piece source_of(const struct contract *c, uint32_t op, uint32_t i)
         return (struct piece){gang->n == 2 ? members[members[0] == op] : op, i};
     while (members[member] != op)
         member++;
-    return (struct piece){members[0], (MAX(member, 1) - 1) * n_accesses(plan, op) + i};
+    return (struct piece){members[0], (MAX(member, 1) - 1) * contract_accesses(plan, op) + i};
 }
 
 /* What is received into an input was tokens or targets where it came from. */
 static bool receives_input(const struct contract *c, uint32_t op, uint32_t i)
 {
     const struct plan *plan = c->plan;
-    const enum part part = part_of(c, value_of(plan, op, i));
+    const enum part part = part_of(c, contract_value(plan, op, i));
     const struct piece from = source_of(c, op, i);
-    if (part != PART_NONE && from.op != op && from.i < n_accesses(plan, from.op) &&
-        access_of(plan, from.op, from.i)->mode == ACCESS_READ &&
-        part_of(c, value_of(plan, from.op, from.i)) == part)
+    if (part != PART_NONE && from.op != op && from.i < contract_accesses(plan, from.op) &&
+        contract_access(plan, from.op, from.i)->mode == ACCESS_READ &&
+        part_of(c, contract_value(plan, from.op, from.i)) == part)
         return true;
     return seal_refuse(plan, op, c->error, "receives into value %u, an input, what is no piece of another",
-                       access_of(plan, op, i)->value);
+                       contract_access(plan, op, i)->value);
 }
 
 static bool is_tied(const struct model *model, uint32_t layer)
@@ -204,8 +121,8 @@ static bool is_tied(const struct model *model, uint32_t layer)
 /* All of an input, or a view of its tokens or its targets that is long enough. */
 static bool takes_part(const struct contract *c, uint32_t op, uint32_t i, enum part part)
 {
-    const struct value *v = value_of(c->plan, op, i);
-    const uint32_t id = access_of(c->plan, op, i)->value, samples = samples_of(c, op);
+    const struct value *v = contract_value(c->plan, op, i);
+    const uint32_t id = contract_access(c->plan, op, i)->value, samples = samples_of(c, op);
     if (v->root == id || v->cls != VALUE_INPUT)
         return takes_input(c, op, i, ACCESS_READ);
     const uint64_t tokens = (uint64_t)samples * c->model->dims.seq * sizeof(int32_t);
@@ -235,7 +152,7 @@ static bool check_forward(const struct contract *c, uint32_t op)
 {
     const uint32_t layer = c->plan->ops[op].tag.layer0, samples = samples_of(c, op);
     const struct model *m = c->model;
-    if (n_accesses(c->plan, op) != 5)
+    if (contract_accesses(c->plan, op) != 5)
         return refuse_count(c, op);
     return check_layer(c, op) && takes_elements(c, op, 2, ACCESS_WRITE, layer_out_numel(m, layer, samples)) &&
            takes_elements(c, op, 3, ACCESS_WRITE, layer_saved_numel(m, layer, samples)) &&
@@ -245,7 +162,7 @@ static bool check_forward(const struct contract *c, uint32_t op)
 static bool takes_gradients(const struct contract *c, uint32_t op, uint32_t i)
 {
     const uint32_t layer = c->plan->ops[op].tag.layer0;
-    const unsigned mode = access_of(c->plan, op, i)->mode == ACCESS_UPDATE ? ACCESS_UPDATE : ACCESS_WRITE;
+    const unsigned mode = contract_access(c->plan, op, i)->mode == ACCESS_UPDATE ? ACCESS_UPDATE : ACCESS_WRITE;
     return takes_elements(c, op, i, mode, c->model->layers[is_tied(c->model, layer) ? 0 : layer].numel);
 }
 
@@ -258,7 +175,7 @@ static bool check_backward(const struct contract *c, uint32_t op)
     if (layer == 0 && kind == OP_BWD_INPUT)
         return seal_refuse(c->plan, op, c->error,
                            "is of the first layer, which has no gradient by its input");
-    if (n_accesses(c->plan, op) != grad + 2)
+    if (contract_accesses(c->plan, op) != grad + 2)
         return refuse_count(c, op);
     if (!check_layer(c, op))
         return false;
@@ -275,13 +192,13 @@ static bool check_backward(const struct contract *c, uint32_t op)
 
 static bool check_input(const struct contract *c, uint32_t op)
 {
-    return n_accesses(c->plan, op) == 1 ? takes_input(c, op, 0, ACCESS_WRITE) : refuse_count(c, op);
+    return contract_accesses(c->plan, op) == 1 ? takes_input(c, op, 0, ACCESS_WRITE) : refuse_count(c, op);
 }
 
 static bool check_loss(const struct contract *c, uint32_t op)
 {
     const uint64_t logits = layer_out_numel(c->model, c->model->n_layers - 1, samples_of(c, op));
-    if (n_accesses(c->plan, op) != 4)
+    if (contract_accesses(c->plan, op) != 4)
         return refuse_count(c, op);
     return takes_elements(c, op, 0, ACCESS_READ, logits) && takes_part(c, op, 1, PART_TARGETS) &&
            takes_elements(c, op, 2, ACCESS_WRITE, logits) &&
@@ -295,9 +212,9 @@ static bool check_launch(const struct contract *c, uint32_t op)
 
 static bool check_copies(const struct contract *c, uint32_t op)
 {
-    if (n_accesses(c->plan, op) % 2)
+    if (contract_accesses(c->plan, op) % 2)
         return refuse_count(c, op);
-    for (uint32_t i = 0; i < n_accesses(c->plan, op); i += 2)
+    for (uint32_t i = 0; i < contract_accesses(c->plan, op); i += 2)
         if (!takes_same(c, op, i, ACCESS_READ, i) || !takes_same(c, op, i + 1, ACCESS_WRITE, i))
             return false;
     return true;
@@ -305,12 +222,12 @@ static bool check_copies(const struct contract *c, uint32_t op)
 
 static bool check_norm(const struct contract *c, uint32_t op)
 {
-    if (n_accesses(c->plan, op) == 0)
+    if (contract_accesses(c->plan, op) == 0)
         return refuse_count(c, op);
-    for (uint32_t i = 1; i < n_accesses(c->plan, op); i++)
+    for (uint32_t i = 1; i < contract_accesses(c->plan, op); i++)
         if (!takes_same(c, op, i, ACCESS_READ, i))
             return false;
-    const struct value *norm = value_of(c->plan, op, 0);
+    const struct value *norm = contract_value(c->plan, op, 0);
     if (norm->cls == VALUE_NORMS && norm->bytes != DOUBLE_BYTES)
         return seal_refuse(c->plan, op, c->error,
                            "writes %" G_GUINT64_FORMAT " bytes of norms, not one double", norm->bytes);
@@ -320,7 +237,7 @@ static bool check_norm(const struct contract *c, uint32_t op)
 
 static bool check_clip(const struct contract *c, uint32_t op)
 {
-    if (n_accesses(c->plan, op) != 2)
+    if (contract_accesses(c->plan, op) != 2)
         return refuse_count(c, op);
     return takes(c, op, 0, ACCESS_WRITE, 2 * DOUBLE_BYTES, DOUBLE_BYTES) &&
            takes(c, op, 1, ACCESS_READ, DOUBLE_BYTES, DOUBLE_BYTES);
@@ -328,7 +245,7 @@ static bool check_clip(const struct contract *c, uint32_t op)
 
 static bool check_total(const struct contract *c, uint32_t op)
 {
-    if (n_accesses(c->plan, op) != 2)
+    if (contract_accesses(c->plan, op) != 2)
         return refuse_count(c, op);
     return takes(c, op, 0, ACCESS_READ, DOUBLE_BYTES, DOUBLE_BYTES) &&
            takes(c, op, 1, ACCESS_WRITE, DOUBLE_BYTES, DOUBLE_BYTES);
@@ -338,7 +255,7 @@ static bool check_optim(const struct contract *c, uint32_t op)
 {
     static const uint32_t pieces[OPTIMIZERS] = {
         [OPTIMIZER_SGD] = 2, [OPTIMIZER_MOMENTUM] = 3, [OPTIMIZER_ADAM] = 4};
-    const uint32_t n = n_accesses(c->plan, op), piece = pieces[c->plan->optimizer], rest = n % piece;
+    const uint32_t n = contract_accesses(c->plan, op), piece = pieces[c->plan->optimizer], rest = n % piece;
     if (rest > 1)
         return refuse_count(c, op);
     for (uint32_t i = 0; i < n - rest; i++)
@@ -349,7 +266,7 @@ static bool check_optim(const struct contract *c, uint32_t op)
 
 static bool check_sum(const struct contract *c, uint32_t op)
 {
-    const uint32_t n = n_accesses(c->plan, op);
+    const uint32_t n = contract_accesses(c->plan, op);
     if (n < 2)
         return refuse_count(c, op);
     for (uint32_t i = 0; i < n; i++)
@@ -362,12 +279,12 @@ static bool check_sum(const struct contract *c, uint32_t op)
 static bool check_pieces(const struct contract *c, uint32_t op)
 {
     const unsigned kind = c->plan->ops[op].tag.kind;
-    for (uint32_t i = 0; i < n_accesses(c->plan, op); i++) {
-        const struct value *v = value_of(c->plan, op, i);
+    for (uint32_t i = 0; i < contract_accesses(c->plan, op); i++) {
+        const struct value *v = contract_value(c->plan, op, i);
         if (v->offset % (v->cls == VALUE_INPUT ? sizeof(int32_t) : c->elem_bytes))
             return seal_refuse(c->plan, op, c->error, "accesses a part of an element");
         if ((kind == OP_RECV || kind == OP_SCATTER) && v->cls == VALUE_INPUT &&
-            access_of(c->plan, op, i)->mode & ACCESS_WRITE && !receives_input(c, op, i))
+            contract_access(c->plan, op, i)->mode & ACCESS_WRITE && !receives_input(c, op, i))
             return false;
     }
     return true;
@@ -378,9 +295,9 @@ static bool check_hop(const struct contract *c, uint32_t op)
     const unsigned kind = c->plan->ops[op].tag.kind;
     const bool adds = kind == OP_EXCHANGE_ADD || kind == OP_RECV_ADD;
     const bool exchange = kind == OP_EXCHANGE || kind == OP_EXCHANGE_ADD;
-    if (exchange && n_accesses(c->plan, op) != 2)
+    if (exchange && contract_accesses(c->plan, op) != 2)
         return refuse_count(c, op);
-    for (uint32_t i = exchange; adds && i < n_accesses(c->plan, op); i++)
+    for (uint32_t i = exchange; adds && i < contract_accesses(c->plan, op); i++)
         if (!takes_same(c, op, i, ACCESS_UPDATE, i))
             return false;
     if (!check_pieces(c, op))
@@ -392,61 +309,9 @@ static bool check_hop(const struct contract *c, uint32_t op)
 /* Sums that are not lowered. */
 static bool check_reduction(const struct contract *c, uint32_t op)
 {
-    for (uint32_t i = 0; i < n_accesses(c->plan, op); i++)
-        if (!takes_same(c, op, i, access_of(c->plan, op, i)->mode, i))
+    for (uint32_t i = 0; i < contract_accesses(c->plan, op); i++)
+        if (!takes_same(c, op, i, contract_access(c->plan, op, i)->mode, i))
             return false;
-    return true;
-}
-
-struct range {
-    uint64_t offset, end;
-    uint32_t root;
-    bool write;
-};
-
-static int compare_ranges(const void *a, const void *b)
-{
-    const struct range *x = a, *y = b;
-    return x->root != y->root ? (x->root > y->root) - (x->root < y->root)
-                              : (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-/* What is written overlaps nothing else that the op accesses. */
-static bool check_apart(const struct contract *c, uint32_t op)
-{
-    const uint32_t n = n_accesses(c->plan, op);
-    g_autofree struct range *ranges = g_new(struct range, (gsize)n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct value *v = value_of(c->plan, op, i);
-        ranges[i] = (struct range){v->offset, v->offset + v->bytes, v->root,
-                                   access_of(c->plan, op, i)->mode & ACCESS_WRITE};
-    }
-    qsort(ranges, n, sizeof *ranges, compare_ranges);
-    uint64_t end = 0, written_end = 0; /* of what began before in the same root */
-    for (uint32_t i = 0; i < n; i++) {
-        const struct range *r = &ranges[i];
-        if (i == 0 || r->root != ranges[i - 1].root)
-            end = written_end = 0;
-        if (r->offset < r->end && r->offset < (r->write ? end : written_end))
-            return seal_refuse(c->plan, op, c->error, "writes bytes of value %u that it accesses twice",
-                               r->root);
-        end = MAX(end, r->end);
-        written_end = r->write ? MAX(written_end, r->end) : written_end;
-    }
-    return true;
-}
-
-/* A sum may replace one of its terms. */
-static bool check_sum_apart(const struct contract *c, uint32_t op)
-{
-    const uint32_t n = n_accesses(c->plan, op);
-    const struct value *sum = value_of(c->plan, op, n - 1);
-    for (uint32_t i = 0; i + 1 < n; i++) {
-        const struct value *term = value_of(c->plan, op, i);
-        if (term->root == sum->root && term->offset != sum->offset &&
-            term->offset < sum->offset + sum->bytes && sum->offset < term->offset + term->bytes)
-            return seal_refuse(c->plan, op, c->error, "its access %u overlaps the sum", i);
-    }
     return true;
 }
 
@@ -492,12 +357,12 @@ static bool check_op(const struct contract *c, uint32_t op)
     if (all && !model_fits(c->model, plan_batch(plan)))
         return seal_refuse(plan, op, c->error, "is of %u samples, too many", plan_batch(plan));
     const bool fills = tag->kind == OP_INPUT || tag->kind == OP_RECV || tag->kind == OP_SCATTER;
-    for (uint32_t i = 0; i < n_accesses(plan, op) && !fills; i++)
-        if (value_of(plan, op, i)->cls == VALUE_INPUT && access_of(plan, op, i)->mode & ACCESS_WRITE)
+    for (uint32_t i = 0; i < contract_accesses(plan, op) && !fills; i++)
+        if (contract_value(plan, op, i)->cls == VALUE_INPUT && contract_access(plan, op, i)->mode & ACCESS_WRITE)
             return seal_refuse(plan, op, c->error, "writes value %u, which is for inputs",
-                               access_of(plan, op, i)->value);
+                               contract_access(plan, op, i)->value);
     return (!checks[tag->kind] || checks[tag->kind](c, op)) &&
-           (tag->kind == OP_SUM ? check_sum_apart : check_apart)(c, op);
+           contract_apart(c, op);
 }
 
 /* Weights that are live in are made, a layer at a time; those of a version are copies of them. */

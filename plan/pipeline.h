@@ -95,6 +95,9 @@ struct pipe_rank {
     uint32_t n_list;
 };
 
+/* pipeline-rank.c: all of a rank that its actions begin with. */
+void pipe_open_rank(struct pipe_rank *, struct pipeline *, uint32_t rank);
+void pipe_close_rank(struct pipe_rank *);
 /* n ids of OP_NONE out of p->memory, which the next rank reuses. */
 uint32_t *pipe_ids(struct pipe_rank *, gsize n);
 

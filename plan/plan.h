@@ -282,7 +282,7 @@ void plan_forward(const struct plan *from, struct plan *to);
  * can only be simulated.  Errors name file and line; nothing is left then.  plan is uninitialised. */
 bool plan_read_json(const char *text, size_t n, const char *name, struct plan *, struct model **, GError **);
 
-/* contract.c: what makes it safe to run a plan that somebody else made.
+/* contract.c, contract-apart.c, contract-model.c: what makes it safe to run a plan that somebody else made.
  * plan_check_model: layers, parameters and the shapes of the layers' ops are the model's.
  * plan_check_run: of a sealed plan that agrees with the model: each op accesses what its kind does, in sizes
  * that its layer needs for its samples, so that kernels stay inside the values.  Errors are of PLAN_ERROR_INVALID. */
