@@ -52,8 +52,7 @@ static bool pick_budget(struct gate *g, const struct options *o, GError **error)
     g->budget = option_text(o, OPTION_BUDGET, BUDGET);
     const bool good = decimal_begin(g->budget, &end, &number);
     for (unsigned i = 0; good && i < G_N_ELEMENTS(units); i++)
-        if (!strcmp(end, units[i].name) && number > 0 &&
-            number * units[i].seconds <= 1e6) {
+        if (!strcmp(end, units[i].name) && number > 0 && number * units[i].seconds <= 1e6) {
             g->until_ns = (int64_t)(number * units[i].seconds * 1e9);
             return true;
         }

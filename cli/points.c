@@ -36,7 +36,8 @@ static bool add_range(GPtrArray *values, enum option_id id, const char *text, GE
     bool times = false;
     const bool whole = option_specs[id].type == TAKES_COUNT;
     g_autofree char *begin = g_strndup(text, (gsize)(dots - text)); /* "1." would take a dot */
-    bool good = parse(begin, whole, &at, &first) && !*at && parse(dots + 2, whole, &at, &last) && last >= first;
+    bool good =
+        parse(begin, whole, &at, &first) && !*at && parse(dots + 2, whole, &at, &last) && last >= first;
     if (good && *at) {
         times = *at == '*';
         good = (times || *at == '+') && parse(at + 1, whole && !times, &at, &by) && !*at &&

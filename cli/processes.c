@@ -22,8 +22,8 @@ static const enum option_id files[] = {OPTION_OUTPUT, OPTION_REPORT, OPTION_TRAC
 struct repeats {
     const struct options *o;
     uint32_t n;
-    char *folder;    /* of reports that nobody asked for; NULL: --report names them */
-    GArray *medians; /* double, ns */
+    char *folder;                            /* of reports that nobody asked for; NULL: --report names them */
+    GArray *medians;                         /* double, ns */
     struct stat before[G_N_ELEMENTS(files)]; /* of this process's files; st_ino 0: not there */
     char *left;                              /* names of files that an interrupted process wrote */
 };

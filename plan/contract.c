@@ -162,7 +162,8 @@ static bool check_forward(const struct contract *c, uint32_t op)
 static bool takes_gradients(const struct contract *c, uint32_t op, uint32_t i)
 {
     const uint32_t layer = c->plan->ops[op].tag.layer0;
-    const unsigned mode = contract_access(c->plan, op, i)->mode == ACCESS_UPDATE ? ACCESS_UPDATE : ACCESS_WRITE;
+    const unsigned mode =
+        contract_access(c->plan, op, i)->mode == ACCESS_UPDATE ? ACCESS_UPDATE : ACCESS_WRITE;
     return takes_elements(c, op, i, mode, c->model->layers[is_tied(c->model, layer) ? 0 : layer].numel);
 }
 
@@ -358,11 +359,11 @@ static bool check_op(const struct contract *c, uint32_t op)
         return seal_refuse(plan, op, c->error, "is of %u samples, too many", plan_batch(plan));
     const bool fills = tag->kind == OP_INPUT || tag->kind == OP_RECV || tag->kind == OP_SCATTER;
     for (uint32_t i = 0; i < contract_accesses(plan, op) && !fills; i++)
-        if (contract_value(plan, op, i)->cls == VALUE_INPUT && contract_access(plan, op, i)->mode & ACCESS_WRITE)
+        if (contract_value(plan, op, i)->cls == VALUE_INPUT &&
+            contract_access(plan, op, i)->mode & ACCESS_WRITE)
             return seal_refuse(plan, op, c->error, "writes value %u, which is for inputs",
                                contract_access(plan, op, i)->value);
-    return (!checks[tag->kind] || checks[tag->kind](c, op)) &&
-           contract_apart(c, op);
+    return (!checks[tag->kind] || checks[tag->kind](c, op)) && contract_apart(c, op);
 }
 
 /* Weights that are live in are made, a layer at a time; those of a version are copies of them. */

@@ -80,7 +80,8 @@ char *compared_armed(const struct comparison *c)
 
 char *compared_where(const struct comparison *c, const struct compared_sides *s)
 {
-    const bool differ = c->verdict == VERDICT_SLOWER || c->verdict == VERDICT_FASTER || c->verdict == VERDICT_AMBIGUOUS;
+    const bool differ =
+        c->verdict == VERDICT_SLOWER || c->verdict == VERDICT_FASTER || c->verdict == VERDICT_AMBIGUOUS;
     return s->where && !c->why && differ ? where_sentence(s->where, s->base.name, s->new.name) : NULL;
 }
 
@@ -130,15 +131,15 @@ static void print_advice(const struct comparison *c, GString *out)
                                step->sharper);
     }
     if (!c->by_run)
-        g_string_append(out,
-                        "steps of one process resemble each other: --processes 10 a side is surer\n");
+        g_string_append(out, "steps of one process resemble each other: --processes 10 a side is surer\n");
 }
 
 void comparison_print(const struct comparison *c, const struct compared_sides *s, GString *out)
 {
     g_autofree char *all_base = compared_runs(&s->base), *all_new = compared_runs(&s->new),
-                    *base = printable_ends(all_base, PRINTABLE_PART), *new = printable_ends(all_new, PRINTABLE_PART),
-                    *armed = compared_armed(c), *where = compared_where(c, s),
+                    *base = printable_ends(all_base, PRINTABLE_PART),
+                    *new = printable_ends(all_new, PRINTABLE_PART), *armed = compared_armed(c),
+                    *where = compared_where(c, s),
                     *shouted = g_ascii_strup(verdict_name((unsigned)c->verdict), -1);
     g_string_append_printf(out, "BASE %s, NEW %s\n", base, new);
     print_table(c, out);

@@ -138,7 +138,8 @@ static void read_members(struct reader *r)
             json_skip(r->j);
     }
     if (!r->lists[STEP_NS].most)
-        json_fail(r->j, "\"samples\" of \"%s\" is missing: a report that is compared has it", list_keys[STEP_NS]);
+        json_fail(r->j, "\"samples\" of \"%s\" is missing: a report that is compared has it",
+                  list_keys[STEP_NS]);
     for (unsigned i = 0; i < LISTS; i++)
         if (r->lists[i].most && r->lists[STEP_NS].most &&
             r->lists[i].most->len != r->lists[STEP_NS].most->len)

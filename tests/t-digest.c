@@ -185,7 +185,8 @@ static void test_errors(void)
         {"{\"schema\": \"parprof.report/1\"}", "r.json:1: \"mode\" is missing"},
         {"{\"schema\": \"parprof.report/1\", \"mode\": \"ddp\"}", "r.json:1: \"ranks\" is missing"},
         {"{\"schema\": \"parprof.report/1\", \"ranks\": -1}", "from 0 to 4096"},
-        {"{\"schema\": \"parprof.report/1\", \"mode\": null, \"ranks\": 2, \"memory\": {\"by_category\": {\"w\": [1]}}}",
+        {"{\"schema\": \"parprof.report/1\", \"mode\": null, \"ranks\": 2, \"memory\": {\"by_category\": "
+         "{\"w\": [1]}}}",
          "2 ranks"},
         {"{\"schema\": \"parprof.report/1\", \"partition_ns\": {\"compute\": 3, \"span\": 4}}", "sum to"},
         {"{\"schema\": \"parprof.report/1\", \"phases_ns\": {\"forward\": \"x\"}}", "found a text"}};
@@ -198,8 +199,8 @@ static void test_errors(void)
         g_error_free(error);
     }
     struct digest d;
-    static const char least[] =
-        "{\"new\": [1], \"schema\": \"parprof.report/1\", \"mode\": null, \"ranks\": 2, \"step_ns\": {\"median\": 5}}";
+    static const char least[] = "{\"new\": [1], \"schema\": \"parprof.report/1\", \"mode\": null, \"ranks\": "
+                                "2, \"step_ns\": {\"median\": 5}}";
     g_assert_true(read_copy(least, strlen(least), &d, NULL));
     g_assert_cmpuint(d.n_rows, ==, 1);
     g_assert_cmpint(d.rows[0].step_ns, ==, 5);

@@ -203,8 +203,9 @@ static void test_contradictions(void)
                  {"{\"step_ns\": [[-1]]}", "-1"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GError) error = NULL;
-        g_autofree char *text =
-            g_strdup_printf("{\"schema\": \"parprof.report/1\", \"mode\": \"ddp\", \"ranks\": 1, \"samples\": %s}", cases[i].samples);
+        g_autofree char *text = g_strdup_printf(
+            "{\"schema\": \"parprof.report/1\", \"mode\": \"ddp\", \"ranks\": 1, \"samples\": %s}",
+            cases[i].samples);
         g_assert_null(measurement_of_report(text, strlen(text), "r.json", &error));
         g_assert_nonnull(strstr(error->message, cases[i].why));
     }

@@ -61,7 +61,8 @@ static void test_stages(void)
     g_usleep(5000);
     patience_end(p);
     g_autofree char *rest = listen_end(&l);
-    g_assert_true(g_str_has_prefix(first, "parprof: simulating, ") && g_str_has_suffix(first, " s until now\n"));
+    g_assert_true(g_str_has_prefix(first, "parprof: simulating, ") &&
+                  g_str_has_suffix(first, " s until now\n"));
     g_assert_true(g_str_has_prefix(second, "parprof: drawing, "));
     g_assert_cmpstr(rest, ==, "");
 }

@@ -153,7 +153,8 @@ static void test_found_of_runs(void)
     const struct rates r = try(&noise, 6, 1, 0.30, repeats_of());
     at_most(&r, r.repeats - r.of[VERDICT_SLOWER], 0.20, "30 % more missed by 6 runs with 4 % noise");
     for (uint32_t runs = 6; runs <= 12; runs += 3) {
-        const struct noise_of some = {NOISE_GAUSSIAN, 0.025}; /* the reach of wander.h is beyond the threshold */
+        const struct noise_of some = {NOISE_GAUSSIAN,
+                                      0.025}; /* the reach of wander.h is beyond the threshold */
         const struct rates same = try(&some, runs, 1, 0, repeats_of()),
                            found = try(&some, runs, 1, same.detects, repeats_of()),
                            half = try(&some, runs, 1, same.detects / 2, repeats_of());
