@@ -161,19 +161,12 @@ static struct bucket_times time_bucket(const struct rank_times *own, uint32_t bu
     return t;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct interval *x = a, *y = b;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
 /* When a rank computes what is not only moved into buckets and out of them. */
 static struct intervals busy_without_copies(const struct index *index, uint32_t step, uint32_t rank)
 {
     const struct trace *t = index->trace;
     g_autoptr(GArray) spans = index_spans(index, step, rank, SPAN_COMPUTE),
                       all = g_array_new(FALSE, FALSE, sizeof(struct interval));
-    struct intervals set = {0};
     for (guint i = 0; i < spans->len; i++) {
         const struct trace_span *s = &t->spans[g_array_index(spans, size_t, i)];
         const unsigned kind = s->op < t->n_ops ? t->ops[s->op].tag.kind : OP_FWD;
@@ -181,11 +174,7 @@ static struct intervals busy_without_copies(const struct index *index, uint32_t 
         if (kind != OP_PACK && kind != OP_UNPACK)
             g_array_append_val(all, v);
     }
-    g_array_sort(all, by_start);
-    for (guint i = 0; i < all->len; i++)
-        intervals_add(&set, g_array_index(all, struct interval, i).start_ns,
-                      g_array_index(all, struct interval, i).end_ns);
-    return set;
+    return intervals_of((struct interval *)(void *)all->data, all->len);
 }
 
 static void time_buckets(const struct index *index, const struct rank_times *times, struct analysis *a)

@@ -1,6 +1,7 @@
 #include "profile/interval.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include <glib.h>
 
@@ -24,6 +25,22 @@ void intervals_add(struct intervals *set, int64_t start_ns, int64_t end_ns)
         set->v = g_renew(struct interval, set->v, set->room);
     }
     set->v[set->n++] = (struct interval){start_ns, end_ns};
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+struct intervals intervals_of(struct interval *v, size_t n)
+{
+    struct intervals set = {0};
+    if (n)
+        qsort(v, n, sizeof *v, by_start);
+    for (size_t i = 0; i < n; i++)
+        intervals_add(&set, v[i].start_ns, v[i].end_ns);
+    return set;
 }
 
 void intervals_unite(struct intervals *set, const struct intervals *other)

@@ -20,6 +20,8 @@ struct intervals {
 void intervals_release(struct intervals *);
 /* start_ns is at least that of the interval added last.  An empty interval adds nothing. */
 void intervals_add(struct intervals *, int64_t start_ns, int64_t end_ns);
+/* Of n intervals in any order, which it sorts; to be released.  O(n log n). */
+struct intervals intervals_of(struct interval *, size_t n);
 /* set := set and other together.  Linear. */
 void intervals_unite(struct intervals *set, const struct intervals *other);
 /* What of a is not in b; to be released.  Linear. */

@@ -6,12 +6,13 @@
 struct collector {
     const struct trace *trace;
     uint32_t step;
-    int64_t start_ns, end_ns; /* of the step; absolute */
-    struct row **row_of_lane; /* NULL: not shown */
-    int64_t *gang_start_ns;   /* arrival of its last member; gangs at or above n_ops are ignored */
-    uint32_t *span_step;      /* of each span */
-    const char **kernel;      /* of each op that is one kernel, its name; else NULL */
-    uint32_t *block;          /* per layer, the first layer of its block */
+    int64_t start_ns, end_ns;        /* of the step; absolute */
+    struct row *rows, **row_of_lane; /* NULL: not shown */
+    GArray **waits;                  /* of each row, struct interval in any order */
+    int64_t *gang_start_ns;          /* arrival of its last member; gangs at or above n_ops are ignored */
+    uint32_t *span_step;             /* of each span */
+    const char **kernel;             /* of each op that is one kernel, its name; else NULL */
+    uint32_t *block;                 /* per layer, the first layer of its block */
     uint32_t n_micro;
 };
 
@@ -157,17 +158,16 @@ static void add_compute(const struct collector *c, GArray *cells, const struct t
     g_array_append_val(cells, cell);
 }
 
-static void include(struct intervals *set, int64_t start_ns, int64_t end_ns)
+static void include(GArray *intervals, int64_t start_ns, int64_t end_ns)
 {
-    struct interval one = {start_ns, end_ns};
-    const struct intervals other = {&one, 1, 1};
+    const struct interval one = {start_ns, end_ns};
 
-    if (start_ns >= end_ns)
-        return;
-    if (!set->n || set->v[set->n - 1].start_ns <= start_ns)
-        intervals_add(set, start_ns, end_ns);
-    else
-        intervals_unite(set, &other);
+    g_array_append_val(intervals, one);
+}
+
+static struct intervals united(GArray *intervals)
+{
+    return intervals_of((struct interval *)(void *)intervals->data, intervals->len);
 }
 
 /* The collective that a hop is part of; bare sends and receives are of none. */
@@ -212,7 +212,7 @@ static void add_comm(const struct collector *c, struct row *row, const struct tr
             g_array_append_val(row->marks, mark);
     }
     if (tag->gang < c->trace->n_ops)
-        include(&row->waits, op->start_ns - c->start_ns,
+        include(c->waits[row - c->rows], op->start_ns - c->start_ns,
                 MIN(c->gang_start_ns[tag->gang], op->end_ns) - c->start_ns);
     row->comm_end_ns = MAX(row->comm_end_ns, op->end_ns - c->start_ns);
 }
@@ -295,29 +295,32 @@ static int64_t moving_ns(const struct collector *c, const struct trace_span *s)
 /* waits: whether what waits for peers is busy. */
 static struct intervals busy(const struct collector *c, const struct row *row, unsigned cls, bool waits)
 {
-    struct intervals set = {0};
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(struct interval));
 
     for (size_t i = 0; i < c->trace->n_spans; i++) {
         const struct trace_span *s = &c->trace->spans[i];
         if (s->cls == cls && c->span_step[i] == c->step && s->lane < c->trace->t.n_lanes &&
             c->row_of_lane[s->lane] == row)
-            include(&set, (waits ? s->start_ns : moving_ns(c, s)) - c->start_ns, s->end_ns - c->start_ns);
+            include(all, (waits ? s->start_ns : moving_ns(c, s)) - c->start_ns, s->end_ns - c->start_ns);
     }
-    return set;
+    return united(all);
 }
 
 static void find_intervals(const struct collector *c, struct row *row)
 {
+    g_autoptr(GArray) cells = g_array_new(FALSE, FALSE, sizeof(struct interval));
     struct intervals comm = busy(c, row, SPAN_COMM, true), compute = busy(c, row, SPAN_COMPUTE, true),
-                     moves = busy(c, row, SPAN_COMM, !c->trace->t.n_stages), cells = {0};
+                     moves = busy(c, row, SPAN_COMM, !c->trace->t.n_stages);
 
     for (unsigned i = 0; i < row->comm->len; i++)
-        include(&cells, g_array_index(row->comm, struct cell, i).start_ns,
+        include(cells, g_array_index(row->comm, struct cell, i).start_ns,
                 g_array_index(row->comm, struct cell, i).end_ns);
-    row->gaps = intervals_minus(&cells, &comm);
+    struct intervals whole = united(cells);
+    row->gaps = intervals_minus(&whole, &comm);
     row->exposed = intervals_minus(&moves, &compute); /* in a pipeline as in the analysis, not of waiting */
+    row->waits = united(c->waits[row - c->rows]);
     intervals_release(&moves);
-    intervals_release(&cells);
+    intervals_release(&whole);
     intervals_release(&comm);
     intervals_release(&compute);
 }
@@ -386,8 +389,12 @@ bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t ste
         return false;
     out->rows = g_new0(struct row, n_ranks);
     out->span_ns = c.end_ns - c.start_ns;
-    for (uint32_t r = 0; r < n_ranks; r++)
+    c.rows = out->rows;
+    c.waits = g_new(GArray *, n_ranks);
+    for (uint32_t r = 0; r < n_ranks; r++) {
         row_init(&out->rows[r], ranks[r]);
+        c.waits[r] = g_array_new(FALSE, FALSE, sizeof(struct interval));
+    }
     index_trace(&c, out);
     c.n_micro = rows_micro_batches(trace, step);
     for (size_t i = 0; i < trace->n_ops; i++)
@@ -400,7 +407,9 @@ bool rows_collect(struct step_rows *out, const struct trace *trace, uint32_t ste
     for (uint32_t r = 0; r < n_ranks; r++) {
         row_order(&out->rows[r]);
         find_intervals(&c, &out->rows[r]);
+        g_array_unref(c.waits[r]);
     }
+    g_free(c.waits);
     g_free(c.row_of_lane);
     g_free(c.gang_start_ns);
     g_free(c.span_step);
