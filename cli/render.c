@@ -156,7 +156,12 @@ static bool render(struct source *sources, unsigned n, const struct options *o, 
             return false;
         g_clear_pointer(&sources[i].text, g_free);
     }
-    return comparable(sources, n, error) && draw(sources, n, o, error);
+    if (!comparable(sources, n, error))
+        return false;
+    for (unsigned i = 0; i + 1 < n; i++)
+        if (g_strcmp0(sources[i].trace.t.model, sources[n - 1].trace.t.model))
+            trace_label_text(&sources[n - 1].trace, "compared with", sources[i].trace.t.model);
+    return draw(sources, n, o, error);
 }
 
 static bool render_command(const struct options *o, int *status, GError **error)

@@ -32,6 +32,7 @@ struct step_window {
 struct rank {
     const struct profiler_process *process;
     uint32_t device;      /* OP_NONE: all of them */
+    bool marked;          /* it has steps */
     GArray *steps;        /* struct step_window, in order */
     GHashTable *launches; /* correlation -> struct profiler_event */
     struct inside backward, optimizer;
@@ -42,6 +43,9 @@ struct importer {
     GArray *ranks;  /* struct rank */
     GArray *work;   /* struct work */
     size_t outside; /* events of devices in no step that all ranks have */
+    size_t untimed; /* ... and of no time */
+    uint32_t devices;
+    bool marked; /* steps are marked */
 };
 
 /* --- what a host did */
@@ -119,7 +123,8 @@ static void find_steps(struct rank *r)
     for (guint i = 0; i + 1 < r->steps->len; i++)
         g_array_index(r->steps, struct step_window, i).end_ns =
             g_array_index(r->steps, struct step_window, i + 1).start_ns;
-    if (!r->steps->len) {
+    r->marked = r->steps->len > 0;
+    if (!r->marked) {
         const struct step_window all = {INT64_MIN, INT64_MAX, 0};
         g_array_append_val(r->steps, all);
     }
@@ -182,7 +187,7 @@ static const struct step_window *step_at(const struct rank *r, int64_t ns)
 }
 
 /* What was launched by autograd's threads is backward, whatever runs then on the others.  What has no launch
- * goes by its own time, as work of a forward. */
+ * goes by its own time, and is of no phase: often it is left from the step before. */
 static void place(struct importer *im, uint32_t rank, const struct profiler_event *e)
 {
     const struct rank *r = &g_array_index(im->ranks, struct rank, rank);
@@ -192,11 +197,12 @@ static void place(struct importer *im, uint32_t rank, const struct profiler_even
     struct work w = {.event = e, .rank = rank, .coll = OP_NONE, .gang = OP_NONE};
     const struct step_window *step = step_at(r, launch->start_ns);
     w.step = step ? step->number : OP_NONE;
-    w.kind = e->kind == PROFILER_COPY                    ? OP_COPY
-             : e->kind == PROFILER_COMM                  ? collective_kind(e->name)
-             : found && is_inside(&r->optimizer, launch) ? OP_OPTIM
-             : found && is_inside(&r->backward, launch)  ? OP_BWD
-                                                         : OP_FWD;
+    w.kind = e->kind == PROFILER_COPY           ? OP_COPY
+             : e->kind == PROFILER_COMM         ? collective_kind(e->name)
+             : !found || !r->process->host      ? OP_KERNEL
+             : is_inside(&r->optimizer, launch) ? OP_OPTIM
+             : is_inside(&r->backward, launch)  ? OP_BWD
+                                                : OP_FWD;
     if (w.step == OP_NONE)
         im->outside++;
     else
@@ -469,8 +475,9 @@ static bool check(const struct importer *im, const char *name, GError **error)
     if (im->ranks->len > PLAN_RANKS_MAX)
         wrong = "it has too many devices";
     else if (!im->work->len)
-        wrong = im->outside ? "no step of the profiler has work of a device on every rank"
-                            : "no event of a device is in it: record with ProfilerActivity.CUDA";
+        wrong = im->untimed   ? "no event of a device has a time and a duration that are numbers"
+                : im->outside ? "no step of the profiler has work of a device on every rank"
+                              : "no event of a device is in it: record with ProfilerActivity.CUDA";
     else if (__builtin_sub_overflow(last, first, &span) || span > TIME_MAX)
         wrong = "its times are too far apart";
     else if ((uint64_t)im->trace->t.n_lanes * im->trace->n_steps >
@@ -490,6 +497,12 @@ static void describe(const struct importer *im)
     trace_label_text(t, "engine", "PyTorch's profiler");
     if (p->ranks > im->ranks->len)
         trace_label(t, "ranks of the job", "%u", p->ranks);
+    if (!im->marked)
+        trace_label_text(t, "steps", "none is marked, the whole recording is one");
+    if (im->devices > im->ranks->len)
+        trace_label(t, "devices", "%u", im->devices);
+    if (im->untimed)
+        trace_label(t, "events without a time", "%zu left out", im->untimed);
     if (im->outside)
         trace_label(t, "events outside of steps", "%zu of %zu left out", im->outside,
                     im->outside + im->work->len);
@@ -516,24 +529,18 @@ static bool build(struct importer *im, const char *name, GError **error)
 
 /* --- ranks and their files */
 
-static void add_devices(GArray *ranks, const struct profiler_process *p)
+/* uint32_t, in order. */
+static GArray *devices_of(const struct profiler_process *p)
 {
-    g_autoptr(GArray) devices = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    GArray *devices = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
     for (guint i = 0; i < p->events->len; i++) {
         const struct profiler_event *e = &g_array_index(p->events, struct profiler_event, i);
-        if (e->kind < PROFILER_DEVICE_KINDS &&
-            (!devices->len || g_array_index(devices, uint32_t, devices->len - 1) != e->device))
+        if (e->kind < PROFILER_DEVICE_KINDS && g_hash_table_add(seen, GUINT_TO_POINTER(e->device)))
             g_array_append_val(devices, e->device);
     }
     g_array_sort(devices, by_number);
-    for (guint i = 0; i < devices->len; i++) {
-        const uint32_t device = g_array_index(devices, uint32_t, i);
-        if (i && device == g_array_index(devices, uint32_t, i - 1))
-            continue;
-        struct rank r;
-        rank_init(&r, p, device);
-        g_array_append_val(ranks, r);
-    }
+    return devices;
 }
 
 /* By rank.  False: they are not the ranks of a job, one after the other. */
@@ -552,6 +559,9 @@ static bool order_ranks(unsigned n, const struct import_file *files, struct prof
                 error, JSON_ERROR, 0,
                 "one of %s ... %s does not say which rank of a job it is of: such a trace is rendered alone",
                 files[0].name, files[n - 1].name);
+        else if (order[i]->ranks != order[0]->ranks)
+            g_set_error(error, JSON_ERROR, 0, "%s ... %s are of jobs of %u and of %u ranks", files[0].name,
+                        files[n - 1].name, order[0]->ranks, order[i]->ranks);
         else if (i && order[i]->rank != order[i - 1]->rank + 1)
             g_set_error(
                 error, JSON_ERROR, 0,
@@ -565,16 +575,26 @@ static bool order_ranks(unsigned n, const struct import_file *files, struct prof
     return true;
 }
 
+static void add_rank(struct importer *im, const struct profiler_process *p, uint32_t device)
+{
+    struct rank r;
+    rank_init(&r, p, device);
+    g_array_append_val(im->ranks, r);
+}
+
 /* A process of a job is a rank; of any other each device is one. */
 static void add_ranks(struct importer *im, unsigned n, struct profiler_process *const *order)
 {
-    if (n == 1 && !order[0]->ranks)
-        add_devices(im->ranks, order[0]);
-    for (unsigned i = 0; i < n && (order[i]->ranks || !im->ranks->len); i++) {
-        struct rank r;
-        rank_init(&r, order[i], OP_NONE);
-        g_array_append_val(im->ranks, r);
+    for (unsigned i = 0; i < n; i++) {
+        g_autoptr(GArray) devices = devices_of(order[i]);
+        const bool each = !order[i]->ranks && devices->len;
+        for (guint k = 0; k < (each ? devices->len : 1); k++)
+            add_rank(im, order[i], each ? g_array_index(devices, uint32_t, k) : OP_NONE);
+        im->devices += devices->len;
+        im->untimed += order[i]->untimed;
     }
+    for (guint i = 0; i < im->ranks->len; i++)
+        im->marked |= g_array_index(im->ranks, struct rank, i).marked;
     im->trace->t.n_ranks = im->ranks->len;
     im->trace->first_rank = order[0]->rank;
 }

@@ -46,25 +46,24 @@ static bool is_phase(const struct trace *trace, const struct trace_span *span, u
     return span->cls != SPAN_HOST && span->op != OP_NONE && op_phase(trace->ops[span->op].tag.kind) == phase;
 }
 
-/* The union of the spans that match.  Lanes are sorted, so they only need merging. */
+/* The union of the spans that match. */
 static struct intervals busy(const struct index *index, uint32_t step, uint32_t rank,
                              bool (*matches)(const struct trace *, const struct trace_span *, unsigned),
                              unsigned what)
 {
     const struct trace *trace = index->trace;
-    struct intervals all = {0}, own = {0};
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(struct interval));
     for (uint32_t lane = 0; lane < trace->t.n_lanes; lane++) {
         if (trace->t.lanes[lane].rank != rank)
             continue;
         struct slice slice = index->slices[(gsize)lane * trace->n_steps + step];
-        own.n = 0;
-        for (size_t i = slice.begin; i < slice.end; i++)
+        for (size_t i = slice.begin; i < slice.end; i++) {
+            const struct interval one = {index_start(index, i), trace->spans[i].end_ns};
             if (index->step[i] == step && matches(trace, &trace->spans[i], what))
-                intervals_add(&own, index_start(index, i), trace->spans[i].end_ns);
-        intervals_unite(&all, &own);
+                g_array_append_val(all, one);
+        }
     }
-    intervals_release(&own);
-    return all;
+    return intervals_of((struct interval *)(void *)all->data, all->len);
 }
 
 struct intervals index_busy(const struct index *index, uint32_t step, uint32_t rank, unsigned span_class)

@@ -36,7 +36,10 @@ static int by_start(const void *a, const void *b)
 struct intervals intervals_of(struct interval *v, size_t n)
 {
     struct intervals set = {0};
-    if (n)
+    size_t ordered = 1; /* mostly all are */
+    while (ordered < n && v[ordered - 1].start_ns <= v[ordered].start_ns)
+        ordered++;
+    if (ordered < n)
         qsort(v, n, sizeof *v, by_start);
     for (size_t i = 0; i < n; i++)
         intervals_add(&set, v[i].start_ns, v[i].end_ns);

@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "profile/read.h"
 
+#define NAME_BYTES 500
+
 #define STEP      "ProfilerStep#"
 #define BACKWARD  "autograd::engine::evaluate_function"
 #define OPTIMIZER "Optimizer.step#"
@@ -16,11 +18,13 @@ struct row {
     struct profiler_event event;
     enum category category;
     int64_t duration_ns;
-    bool whole, collective; /* it has a beginning and an end; the profiler names its collective */
+    bool whole;      /* it has a beginning and an end */
+    bool collective; /* the profiler names its collective */
+    bool operation;  /* of the host, not a mark of the user's */
     char *name;
 };
 
-static enum category category_of(const char *text)
+static enum category category_of(const char *text, bool *operation)
 {
     static const struct {
         const char *name;
@@ -31,9 +35,17 @@ static enum category category_of(const char *text)
                  {"hip_runtime", OF_LAUNCH},  {"cpu_op", OF_HOST},        {"user_annotation", OF_HOST},
                  {"Operator", OF_HOST}};
     for (unsigned i = 0; i < G_N_ELEMENTS(known); i++)
-        if (!strcmp(text, known[i].name))
+        if (!strcmp(text, known[i].name)) {
+            *operation = strcmp(text, "user_annotation") != 0;
             return known[i].category;
+        }
     return OF_NOTHING;
+}
+
+static char *name_cut(const char *name)
+{
+    const char *end = strlen(name) > NAME_BYTES ? g_utf8_find_prev_char(name, name + NAME_BYTES) : NULL;
+    return end ? g_strndup(name, (gsize)(end - name)) : g_strdup(name);
 }
 
 /* Libraries of collectives, as their kernels are named. */
@@ -92,7 +104,7 @@ static void read_row(struct json *j, struct row *row)
         if (!strcmp(key, "name") && type == JSON_TEXT)
             row->name = (g_free(row->name), g_strdup(json_text(j)));
         else if (!strcmp(key, "cat") && type == JSON_TEXT)
-            row->category = category_of(json_text(j));
+            row->category = category_of(json_text(j), &row->operation);
         else if (!strcmp(key, "ts") && type == JSON_NUMBER)
             row->event.start_ns = (has_start = true, json_us_ns(j));
         else if (!strcmp(key, "dur") && type == JSON_NUMBER)
@@ -142,15 +154,23 @@ static bool find_kind(struct row *row)
     }
 }
 
+static const char *intern(struct profiler_process *p, const char *name)
+{
+    g_autofree char *brief = name ? name_cut(name) : NULL;
+    return g_string_chunk_insert_const(p->names, brief ? brief : "");
+}
+
 static void read_event(struct json *j, struct profiler_process *p)
 {
     struct row row = {.category = OF_NOTHING};
     read_row(j, &row);
+    p->host |= row.category == OF_HOST && row.operation;
+    p->untimed += !row.whole && row.category <= OF_SET && !json_cut(j);
     if (!json_cut(j) && !json_bad(j) && row.whole && find_kind(&row)) {
         if (__builtin_add_overflow(row.event.start_ns, row.duration_ns, &row.event.end_ns))
             json_fail(j, "an event ends beyond what can be counted in ns");
         if (row.event.kind < PROFILER_DEVICE_KINDS)
-            row.event.name = g_string_chunk_insert_const(p->names, row.name ? row.name : "");
+            row.event.name = intern(p, row.name);
         g_array_append_val(p->events, row.event);
     }
     g_free(row.name);
@@ -185,7 +205,7 @@ static void read_device(struct json *j, struct profiler_process *p)
     json_object(j);
     for (const char *key; (key = json_key(j));)
         if (!strcmp(key, "name") && json_peek(j) == JSON_TEXT && !p->device)
-            p->device = g_strdup(json_text(j));
+            p->device = name_cut(json_text(j));
         else
             json_skip(j);
 }

@@ -1,9 +1,9 @@
 /* profile/profiler-events.h -- what PyTorch's profiler recorded: the events of one process, as Kineto writes
  * them (Chrome's trace events), of which only those are kept that say when a device was busy, and for what.
  *
- * Times are ns, from "baseTimeNanoseconds" where the file has it, exact from the decimals.  Rows of streams
- * that only sum up others ("gpu_user_annotation"), waits ("cuda_sync") and what lasts for less than nothing
- * are left out.  Categories of older versions ("Kernel", "Memcpy") are known.
+ * Times are ns, from "baseTimeNanoseconds" where the file has it, exact from the decimals.  Rows that only sum up others
+ * ("gpu_user_annotation") and waits ("cuda_sync") are left out.  Categories of older versions ("Kernel", "Memcpy") are known.
+ * Names are cut to 500 bytes.
  */
 #ifndef PROFILE_PROFILER_EVENTS_H
 #define PROFILE_PROFILER_EVENTS_H
@@ -40,6 +40,8 @@ struct profiler_process {
     GArray *events; /* struct profiler_event, in the order of the file */
     GStringChunk *names;
     char *device;         /* name of the first one, may be NULL */
+    uint32_t untimed;     /* events of devices that were left out, as they have no time that can be read */
+    bool host;            /* what the host computed was recorded, so that what a kernel is for can be known */
     uint32_t rank, ranks; /* of a distributed job; ranks 0: the file does not say */
 };
 

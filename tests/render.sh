@@ -100,6 +100,18 @@ result $? "those of two ranks of a job are one"
 run render p3.json p4.json --figure compare -o p.svg
 [ "$status" = 0 ] && grep -q 'p4.json and p3.json take equally long' p.svg
 result $? "or are compared"
+! grep -q '>rank ' p.svg
+result $? "without a number, as they are of two ranks"
+sed 's/GPU One/GPU Two/' p4.json >p5.json
+run render p3.json p5.json --figure compare -o p.svg
+[ "$status" = 0 ] && grep -q 'GPU Two.* · compared with: GPU One' p.svg
+result $? "and of two kinds of device, which the caption names"
+run render p3.json --critical-path
+[ "$status" = 2 ] && grep -q 'a profile does not say what waits for what' "$dir/err"
+result $? "a profile has no critical path"
+run render p3.json --note 'here@mm_backward' -o p.svg
+[ "$status" = 0 ] && grep -q '>here<' p.svg
+result $? "a note points at a kernel"
 run render p3.json p4.json --figure overlap
 [ "$status" = 2 ] && grep -q 'needs gradient buckets' "$dir/err"
 result $? "a figure of buckets needs buckets"

@@ -275,7 +275,59 @@ static void test_devices(void)
     g_assert_cmpstr(t.spans[0].name, ==, "b");
     g_assert_cmpuint(t.t.lanes[t.spans[2].lane].rank, ==, 1);
     g_assert_cmpint(op_named(&t, "d", 0)->end_ns, ==, 3001);
+    g_assert_cmpstr(trace_label_value(&t, "events without a time"), ==, "1 left out");
+    g_assert_null(trace_label_value(&t, "devices"));
     g_free(text);
+    trace_release(&t);
+}
+
+/* Then the whole file is one. */
+static void hide_steps(char *text)
+{
+    for (char *at = text; (at = strstr(at, "ProfilerStep#")); at++)
+        *at = '?';
+}
+
+/* A kernel that no launch or no host tells of is of no phase; what has no time is counted; names are cut. */
+static void test_unknown(void)
+{
+    struct trace t;
+    g_autofree char *text = job_text(4, 8, 0, 0);
+    char *launch = strstr(text, "\"correlation\": 3}"); /* of mm_backward */
+    memcpy(launch, "\"correlation\": 9}", strlen("\"correlation\": 9}"));
+    memcpy(strstr(text, "\"dur\": 50.000"), "\"dur\": \"5.00\"", strlen("\"dur\": 50.000")); /* of sgd */
+    import_one(text, &t);
+    g_assert_cmpuint(t.n_ops, ==, 6);
+    g_assert_cmpstr(op_name(op_named(&t, "mm_backward", 0)->tag.kind), ==, "KERNEL");
+    g_assert_cmpstr(op_name(op_named(&t, "mm", 0)->tag.kind), ==, "FWD");
+    g_assert_cmpstr(trace_label_value(&t, "events without a time"), ==, "1 left out");
+    g_assert_null(trace_label_value(&t, "steps"));
+    trace_release(&t);
+    hide_steps(text);
+    for (char *at = text; (at = strstr(at, "\"cpu_op\""));)
+        memcpy(at, "\"python\"", strlen("\"python\""));
+    import_one(text, &t);
+    g_assert_cmpstr(op_name(op_named(&t, "mm", 0)->tag.kind), ==, "KERNEL");
+    g_assert_cmpstr(op_name(op_named(&t, NCCL, 0)->tag.kind), ==, "ALLREDUCE");
+    g_assert_cmpstr(trace_label_value(&t, "steps"), ==, "none is marked, the whole recording is one");
+    trace_release(&t);
+}
+
+static void test_long_names(void)
+{
+    struct trace t;
+    g_autofree char *many = g_strnfill(999, 'k');
+    g_autofree char *text = g_strdup_printf(
+        "{\"deviceProperties\": [{\"name\": \"%s\"}], \"distributedInfo\": {\"rank\": 0, \"world_size\": 1}, "
+        "\"traceEvents\": [{\"cat\": \"kernel\", \"name\": \"%s\\u20ac%s\", \"ts\": 1, \"dur\": 1, "
+        "\"args\": {\"device\": 2}}, {\"cat\": \"kernel\", \"name\": \"b\", \"ts\": 1, \"dur\": 1}]}",
+        many, many + 500, many);
+    import_one(text, &t);
+    g_assert_cmpuint(strlen(t.t.model), ==, 499);
+    g_assert_true(g_str_has_prefix(t.spans[1].name, "kkk") && g_utf8_validate(t.spans[1].name, -1, NULL));
+    g_assert_cmpuint(strlen(t.spans[1].name), ==, 499);
+    g_assert_cmpuint(t.t.n_ranks, ==, 1);
+    g_assert_cmpstr(trace_label_value(&t, "devices"), ==, "2");
     trace_release(&t);
 }
 
@@ -299,6 +351,7 @@ static void test_refused(void)
         {"", "ends in the middle"},
         {"{}", "there is no \"traceEvents\""},
         {"{\"traceEvents\": []}", "no event of a device"},
+        {"{\"traceEvents\": [{\"cat\": \"kernel\", \"ts\": \"1\", \"dur\": 1}]}", "that are numbers"},
         {"{\"traceEvents\": [{\"ph\": \"X\"", "ends in the middle"},
         {"\x1f\x8b\x08", "compressed"},
         {"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"a\", \"ts\": 1e30, \"dur\": "
@@ -327,6 +380,8 @@ static void test_refused(void)
     assert_refused(2, (char *[]){four, six}, "ranks 4 and 6");
     assert_refused(2, (char *[]){four, four}, "ranks 4 and 4");
     assert_refused(2, (char *[]){none, four}, "does not say which rank");
+    g_autofree char *other = job_text(5, 9, 0, 0);
+    assert_refused(2, (char *[]){four, other}, "jobs of 8 and of 9 ranks");
 }
 
 /* Streams and steps that would need more places than the file has events for. */
@@ -387,13 +442,6 @@ static char *unpacked(const char *path)
         g_string_append_len(out, part, (gssize)n);
     g_assert_true(pipe && pclose(pipe) == 0);
     return g_string_free(out, FALSE);
-}
-
-/* As the expected values are of whole files. */
-static void hide_steps(char *text)
-{
-    for (char *at = text; (at = strstr(at, "ProfilerStep#")); at++)
-        *at = '?';
 }
 
 struct expected {
@@ -542,6 +590,8 @@ int main(int argc, char **argv)
     g_test_add_func("/profiler/ranks", test_ranks);
     g_test_add_func("/profiler/common-steps", test_common_steps);
     g_test_add_func("/profiler/devices", test_devices);
+    g_test_add_func("/profiler/unknown", test_unknown);
+    g_test_add_func("/profiler/long-names", test_long_names);
     g_test_add_func("/profiler/refused", test_refused);
     g_test_add_func("/profiler/too-many", test_too_many);
     g_test_add_func("/profiler/hostile", test_hostile);

@@ -1,4 +1,5 @@
-/* Steps of the same work on one axis, aligned at their start: each rank's rows below each other, and what differs. */
+/* Steps of the same work on one axis, aligned at their start: each rank's rows below each other, and what
+ * differs. */
 #include "viz/figure.h"
 
 #include <math.h>
@@ -33,14 +34,14 @@ struct step_side {
 struct scene {
     struct frame frame;
     struct step_side sides[MAX_STEPS]; /* the first is what the others are compared with */
-    uint32_t n, shown;            /* steps, ranks */
-    bool telling;                 /* of the ranks, the first, the slowest and what differs most are shown */
+    uint32_t n, shown;                 /* steps, ranks */
+    bool telling; /* of the ranks, the first, the slowest and what differs most are shown */
     bool comm;
     double lane, top;
     struct axis axis;
     struct lane_labels labels;
-    struct where where; /* of the last step over the first */
-    bool known;         /* there is a difference, and it is known where */
+    struct where where;           /* of the last step over the first */
+    bool known;                   /* there is a difference, and it is known where */
     const struct delta *greatest; /* of the ranks that are shown; NULL: none */
     bool longer, shorter;         /* some cell is */
 };
@@ -48,15 +49,18 @@ struct scene {
 static char *computation(const struct scene *s, const struct where_item *item)
 {
     const struct pen *p = &s->frame.pen;
-    static const char *const phases[PHASES] = {"phase.forward", "phase.backward", "phase.comm", "phase.optimizer"};
+    static const char *const phases[PHASES] = {"phase.forward", "phase.backward", "phase.comm",
+                                               "phase.optimizer"};
     g_autofree char *layers = where_layers(&s->where, item), *rank = pen_rank(p, s->where.rank);
 
     if (item->what == WHERE_THROUGHOUT)
-        return say(p->lang, item->alike >= s->where.t.n_ranks ? "compare.all-computation" : "compare.computation-of",
+        return say(p->lang,
+                   item->alike >= s->where.t.n_ranks ? "compare.all-computation" : "compare.computation-of",
                    "rank", rank, NULL);
     if (item->phase >= PHASES)
         return g_strdup(layers ? layers : word(p->lang, "lane.compute"));
-    return layers ? say(p->lang, "compare.phase-of", "phase", word(p->lang, phases[item->phase]), "layers", layers, NULL)
+    return layers ? say(p->lang, "compare.phase-of", "phase", word(p->lang, phases[item->phase]), "layers",
+                        layers, NULL)
                   : g_strdup(word(p->lang, phases[item->phase]));
 }
 
@@ -100,8 +104,8 @@ static char *differences(const struct scene *s, const struct language *l)
         char time[32];
         const int64_t ns = i < n ? s->where.items[i].ns : left_ns;
         g_autofree char *part = i < n ? called(s, &s->where.items[i]) : g_strdup(word(l, "breakdown.rest"));
-        g_autofree char *one = say(l, ns > 0 ? "compare.part-longer" : "compare.part-shorter", "part", part, "time",
-                                   format_duration(llabs(ns), time), NULL);
+        g_autofree char *one = say(l, ns > 0 ? "compare.part-longer" : "compare.part-shorter", "part", part,
+                                   "time", format_duration(llabs(ns), time), NULL);
         if (ns)
             g_string_append_printf(text, "%s%s", text->len ? " · " : "", one);
         left_ns -= ns;
@@ -116,8 +120,12 @@ static char *message(const struct scene *s, const struct language *l)
     char time[32], percent[32];
 
     words_percent(100 * fabs((double)ns) / (double)MAX(1, first->analysis->median_ns), percent);
-    return say(l, ns > 0 ? "compare.longer" : ns < 0 ? "compare.shorter" : "compare.equal", "last", last->name, "first",
-               first->name, "time", format_duration(llabs(ns), time), "percent", percent, NULL);
+    return say(l,
+               ns > 0   ? "compare.longer"
+               : ns < 0 ? "compare.shorter"
+                        : "compare.equal",
+               "last", last->name, "first", first->name, "time", format_duration(llabs(ns), time), "percent",
+               percent, NULL);
 }
 
 /* --- what stands where */
@@ -229,8 +237,8 @@ static void show_first(struct step_side *side, const bool *chosen)
     side->deltas = deltas;
 }
 
-/* The rank that the difference is told of, the one that differs most, the slowest, the first, and what differs
- * most of the others. */
+/* The rank that the difference is told of, the one that differs most, the slowest, the first, and what
+ * differs most of the others. */
 static void choose_ranks(struct scene *s)
 {
     const uint32_t n = s->sides[0].rows.n, slowest = s->sides[s->n - 1].analysis->slowest_rank;
@@ -251,7 +259,8 @@ static void choose_ranks(struct scene *s)
         for (uint32_t r = 0; r < s->shown; r++) {
             const GArray *deltas = s->sides[i].deltas[r];
             const struct delta *most = deltas->len ? &g_array_index(deltas, struct delta, 0) : NULL;
-            s->greatest = most && (!s->greatest || llabs(most->ns) > llabs(s->greatest->ns)) ? most : s->greatest;
+            s->greatest =
+                most && (!s->greatest || llabs(most->ns) > llabs(s->greatest->ns)) ? most : s->greatest;
         }
 }
 
@@ -286,6 +295,15 @@ static void release(struct step_side *side)
     g_free(side->name);
 }
 
+/* "" where the sides are of different ranks of a job. */
+static char *rank_name(const struct scene *s, uint32_t rank)
+{
+    for (uint32_t i = 1; i < s->n; i++)
+        if (s->sides[i].trace->first_rank != s->sides[0].trace->first_rank)
+            return g_strdup("");
+    return pen_rank(&s->frame.pen, rank);
+}
+
 static void place_columns(struct scene *s)
 {
     const struct pen *p = &s->frame.pen;
@@ -298,7 +316,7 @@ static void place_columns(struct scene *s)
         most_ns = MAX(most_ns, side->rows.span_ns);
         for (uint32_t r = 0; r < s->shown; r++) {
             char text[40];
-            g_autofree char *rank = pen_rank(p, side->rows.rows[r].rank);
+            g_autofree char *rank = rank_name(s, side->rows.rows[r].rank);
             compare_signed(side->rows.rows[r].end_ns - s->sides[0].rows.rows[r].end_ns, text);
             beside = MAX(beside, pen_width(p, &p->strong, text));
             ranks = MAX(ranks, pen_width(p, &p->strong, rank));
@@ -322,7 +340,8 @@ static void choose_labels(struct scene *s)
 /* --- paint */
 
 /* A bracket from where the first step's rank ends to where this one's does; what it takes of the line. */
-static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns, double y, struct marks_place *place)
+static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns, double y,
+                             struct marks_place *place)
 {
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
@@ -345,8 +364,10 @@ static void paint_difference(const struct scene *s, int64_t first_ns, int64_t ns
 static void paint_differences(const struct scene *s, const struct step_side *side, uint32_t r, double y)
 {
     const struct row *row = &side->rows.rows[r];
-    const double end = y + (s->comm ? 2 * s->lane + BETWEEN : s->lane), words = end + (s->comm ? band(s) : 0) + STRIP / 2;
-    struct marks_place place = {.axis = &s->axis, .compute_y = y - band(s) + 1, .comm_y = end + 1, .words_y = words};
+    const double end = y + (s->comm ? 2 * s->lane + BETWEEN : s->lane),
+                 words = end + (s->comm ? band(s) : 0) + STRIP / 2;
+    struct marks_place place = {
+        .axis = &s->axis, .compute_y = y - band(s) + 1, .comm_y = end + 1, .words_y = words};
 
     pen_belong_rest(&s->frame.pen);
     pen_belong(&s->frame.pen, KEY_PHASE, s->n);
@@ -361,7 +382,7 @@ static void paint_rank(const struct scene *s, uint32_t r, double y)
     const struct pen *p = &f->pen;
     const struct lane_style style = {s->lane, s->comm ? BETWEEN : 0, 1, s->comm, false, true, &s->labels};
     const double high = (s->comm ? 2 * s->lane : s->lane) + BETWEEN, strip = STRIP + (s->comm ? band(s) : 0);
-    g_autofree char *rank = pen_rank(p, s->sides[0].rows.rows[r].rank);
+    g_autofree char *rank = rank_name(s, s->sides[0].rows.rows[r].rank);
 
     pen_group_rank(p, s->sides[0].rows.rows[r].rank);
     frame_text(f, f->x0, y + s->lane / 2, &p->strong, ALIGN_LEFT, ROLE_INK, rank);
@@ -369,7 +390,8 @@ static void paint_rank(const struct scene *s, uint32_t r, double y)
         const struct step_side *side = &s->sides[i];
         const struct pen part = pen_fix(p, KEY_PHASE, i); /* --build phase: side by side, then what differs */
         y += i ? band(s) : 0;
-        frame_text(f, s->axis.x0 - FRAME_AIR, y + s->lane / 2, &p->strong, ALIGN_RIGHT, i ? ROLE_INK : ROLE_MUTED, side->name);
+        frame_text(f, s->axis.x0 - FRAME_AIR, y + s->lane / 2, &p->strong, ALIGN_RIGHT,
+                   i ? ROLE_INK : ROLE_MUTED, side->name);
         lanes_paint(&part, &s->axis, &side->trace->t, &side->rows.rows[r], &style, y);
         if (i)
             paint_differences(s, side, r, y);
@@ -382,14 +404,16 @@ static void paint_hidden(const struct scene *s, double y)
     const struct frame *f = &s->frame;
     const struct pen *p = &f->pen;
     const uint32_t n = s->sides[0].rows.n;
-    g_autofree char *name = pen_rank_name(p, word(p->lang, "memory-figure.rank-names")), *which = hidden_ranks(s);
+    g_autofree char *name = pen_rank_name(p, word(p->lang, "memory-figure.rank-names")),
+                    *which = hidden_ranks(s);
     g_autofree char *whole =
         say(p->lang, s->telling ? "compare.hidden-ranks-differ" : "compare.hidden-ranks", "n",
             count(n - s->shown), "all", count(n), "name", name, "which", which, NULL);
     g_autofree char *text = pen_ellipsize(p, &p->small, whole, f->x1 - f->x0 - 4);
 
     if (!p->look->transparent)
-        pen_box(p, f->x0, y, pen_width(p, &p->small, text) + 3, FRAME_NOTE - 3, pen_shade(p, ROLE_BACKGROUND));
+        pen_box(p, f->x0, y, pen_width(p, &p->small, text) + 3, FRAME_NOTE - 3,
+                pen_shade(p, ROLE_BACKGROUND));
     frame_text(f, f->x0, y + FRAME_NOTE / 2 - 1, &p->small, ALIGN_LEFT, ROLE_MUTED, text);
 }
 
@@ -401,7 +425,8 @@ static void paint(const struct scene *s)
     const struct scale scale = {0, (double)s->axis.span_ns / unit.size, s->axis.x0, s->axis.x1, false};
     const uint32_t ranks = s->sides[0].trace->t.n_ranks;
     const double end = s->top + s->shown * rank_height(s) + (s->shown < ranks ? FRAME_NOTE : 0);
-    g_autofree char *whole = differences(s, p->lang), *words = pen_ellipsize(p, &p->strong, whole, f->x1 - f->x0);
+    g_autofree char *whole = differences(s, p->lang),
+                    *words = pen_ellipsize(p, &p->strong, whole, f->x1 - f->x0);
 
     pen_belong_rest(p);
     pen_belong(p, KEY_PHASE, s->n);
@@ -432,7 +457,8 @@ static void legend(struct scene *s)
     }
     unsigned n = lanes_legend(&s->frame.pen, &all, &s->sides[s->n - 1].trace->t,
                               (double)all.span_ns / (s->frame.x1 - s->frame.x0), false, texts, entries);
-    n += s->frame.pen.ops->cells ? 0 : compare_marks_legend(&s->frame.pen, s->longer, s->shorter, &entries[n]);
+    n +=
+        s->frame.pen.ops->cells ? 0 : compare_marks_legend(&s->frame.pen, s->longer, s->shorter, &entries[n]);
     frame_legend(&s->frame, n, entries);
     rows_release(&all);
 }
@@ -444,7 +470,8 @@ static void add_side(struct scene *s, const struct pen *p, const char *name, con
 {
     g_autofree char *whole = words_overlap(p->lang, name);
 
-    s->sides[s->n++] = (struct step_side){trace, analysis, pen_ellipsize_start(p, &p->strong, whole, MAX_NAME), {0}, NULL};
+    s->sides[s->n++] =
+        (struct step_side){trace, analysis, pen_ellipsize_start(p, &p->strong, whole, MAX_NAME), {0}, NULL};
     s->comm |= rows_communicate(trace, analysis->median_step);
 }
 
@@ -475,14 +502,16 @@ static bool takes_time(const struct trace *trace, const struct analysis *a)
 
 static bool drawable(const struct figure_input *in, GError **error)
 {
-    const char *why = !in->trace || !in->analysis
-                          ? in->series ? "needs traces; a sweep has none" : "needs traces; a report has no spans"
-                      : !in->n_others ? "needs two traces at least, as in: parprof render A.json B.json --figure compare"
-                      : in->n_others >= MAX_STEPS ? "takes six traces at most"
-                                                  : NULL;
+    const char *why =
+        !in->trace || !in->analysis
+            ? in->series ? "needs traces; a sweep has none" : "needs traces; a report has no spans"
+        : !in->n_others ? "needs two traces at least, as in: parprof render A.json B.json --figure compare"
+        : in->n_others >= MAX_STEPS ? "takes six traces at most"
+                                    : NULL;
 
     for (uint32_t i = 0; !why && i <= in->n_others; i++)
-        if (!takes_time(i ? in->others[i - 1].trace : in->trace, i ? in->others[i - 1].analysis : in->analysis))
+        if (!takes_time(i ? in->others[i - 1].trace : in->trace,
+                        i ? in->others[i - 1].analysis : in->analysis))
             why = "has nothing to compare: in one of the traces no op takes time";
     if (why)
         g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT, "figure compare %s", why);

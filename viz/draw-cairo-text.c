@@ -118,6 +118,12 @@ void texts_free(struct texts *t)
     g_free(t);
 }
 
+/* What turns the direction of a text, of all that follows it, too; and DEL. */
+static bool is_control(gunichar c)
+{
+    return c < ' ' || c == 0x7F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
 static bool is_character(gunichar c)
 {
     return (c < 0xFDD0 || c > 0xFDEF) && (c & 0xFFFE) != 0xFFFE;
@@ -130,7 +136,7 @@ char *texts_clean(const char *text)
 
     for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
         const gunichar c = g_utf8_get_char(at);
-        g_string_append_unichar(clean, c < ' ' ? ' ' : is_character(c) ? c : 0xFFFD);
+        g_string_append_unichar(clean, is_control(c) ? ' ' : is_character(c) ? c : 0xFFFD);
     }
     return g_string_free(clean, FALSE);
 }

@@ -382,7 +382,9 @@ static void label_run(const struct pen *p, const struct axis *a, const struct ta
 {
     char micro[16];
     const char *kind = label_of(p, first->kind),
-               *phase = word_or(p->lang, "phase", phase_name(op_phase(first->kind)));
+               *phase = op_phase(first->kind) == PHASE_NONE
+                            ? kind
+                            : word_or(p->lang, "phase", phase_name(op_phase(first->kind)));
     g_autofree char *whole = g_strconcat(phase, micro_suffix(p, first, micro), NULL);
     g_autofree char *brief = g_strconcat(kind, micro, NULL);
     const char *const texts[] = {whole, brief, kind};

@@ -21,6 +21,13 @@ uint32_t lanes_number(const struct pen *p, const struct tables *t, const struct 
 #define CRITICAL_PATH (ROLES + 1)
 #define SHARES        (ROLES + 2)
 #define COPIES        (ROLES + 3)
+#define KERNELS       (ROLES + 4)
+
+/* Cells of other programs have the colours of ours that they cannot be beside. */
+static unsigned entry_role(const struct cell *c)
+{
+    return c->kind == OP_COPY ? COPIES : c->kind == OP_KERNEL ? KERNELS : c->role;
+}
 
 /* What is thinner than a unit cannot be told by its colour anyway. */
 static uint32_t seen(const struct step_rows *rows, double ns_per_unit, bool marks)
@@ -34,7 +41,7 @@ static uint32_t seen(const struct step_rows *rows, double ns_per_unit, bool mark
             for (unsigned i = 0; i < cells[k]->len; i++) {
                 const struct cell *c = &g_array_index(cells[k], struct cell, i);
                 const bool wide = c->role == ROLE_COMM || (double)(c->end_ns - c->start_ns) >= ns_per_unit;
-                set |= wide ? 1u << (c->kind == OP_COPY ? COPIES : c->role) : 0;
+                set |= wide ? 1u << entry_role(c) : 0;
                 set |= c->share > 0 ? 1u << SHARES : 0;
             }
         set |= row->waits.n ? 1u << ROLE_WAIT : 0;
@@ -50,6 +57,7 @@ static const struct {
 } known[] = {
     {ROLE_INPUT, "legend.input"},
     {COPIES, "legend.copy"},
+    {KERNELS, "legend.kernel"},
     {ROLE_FORWARD, "legend.forward"},
     {ROLE_LOSS, "legend.loss"},
     {ROLE_BACKWARD, "legend.backward"},
@@ -69,7 +77,9 @@ static const struct {
 
 static struct legend_entry entry_of(const struct pen *p, unsigned i)
 {
-    const unsigned role = known[i].role == COPIES ? ROLE_INPUT : known[i].role;
+    const unsigned role = known[i].role == COPIES    ? ROLE_INPUT
+                          : known[i].role == KERNELS ? ROLE_RECOMPUTE
+                                                     : known[i].role;
     const bool ink = role >= READY;
     const double strength = p->look->color_by == COLOR_BY_KIND || ink ? 1 : LANES_OTHERS;
     const struct shade shade = pen_shade(p, ink                    ? ROLE_INK

@@ -198,11 +198,12 @@ static void add_spans(const struct pen *p, const struct axis *a, const struct ta
         if (e.w < MIN_SPAN || !cell_is_itself(c))
             continue;
         lanes_belong(p, t, c);
+        g_autofree char *kernel = cell_kernel(c) ? kernel_short_name(c->name) : NULL;
         g_autofree char *name = lanes_name(p, t, c, comm),
-                        *english_name = p->notes ? lanes_name(&english, t, c, comm) : NULL;
+                        *english_name =
+                            p->notes ? kernel ? g_strdup(kernel) : lanes_name(&english, t, c, comm) : NULL;
         const char *length = format_duration(c->end_ns - c->start_ns, time);
         const bool sized = comm && c->kind == OP_ALLREDUCE && c->first < t->n_buckets;
-        g_autofree char *kernel = cell_kernel(c) ? kernel_short_name(c->name) : NULL;
         g_autofree char *about =
             sized    ? g_strdup_printf("%s · %s", format_bytes(t->buckets[c->first].bytes, bytes), length)
             : kernel ? g_strdup_printf("%s · %s", kernel, length)

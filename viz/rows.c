@@ -92,6 +92,7 @@ static enum role role_of(unsigned kind)
     case OP_UNPACK:
         return ROLE_PACK;
     case OP_RECOMPUTE:
+    case OP_KERNEL:
         return ROLE_RECOMPUTE;
     case OP_BWD_INPUT:
         return ROLE_INPUT_GRADIENT;

@@ -355,6 +355,11 @@ static bool drawable(struct timeline *s, const struct figure_options *o, GError 
                     a->n_steps, a->n_steps == 1 ? "" : "s", o->step);
         return false;
     }
+    if (o->critical && !g_strcmp0(in->trace->t.mode, "profile")) {
+        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
+                    "figure timeline: a profile does not say what waits for what, so it has no critical path");
+        return false;
+    }
     s->step = o->step ? o->step - 1 : a->median_step;
     return choose_window(s, o, error);
 }

@@ -7,7 +7,7 @@
 
 #define MIN_MODEL    80.0
 #define PACED        "paced to " /* how a link's label begins */
-#define ABBREVIATION 4  /* letters; modes no longer than that are written in capitals */
+#define ABBREVIATION 4           /* letters; modes no longer than that are written in capitals */
 
 static bool is(const char *name, const char *overlap)
 {
@@ -32,7 +32,9 @@ static char *message(const struct language *l, const struct figure_input *in)
                    words_percent(100 * pipeline_bubble_of_total(a->pipeline), number), "time",
                    format_duration(a->pipeline->makespan_ns, time), NULL);
     if (p->comm_ns <= 0)
-        return g_strdup(word(l, a->phase_ns[PHASE_BACKWARD] > 0 ? "timeline.one-step" : "timeline.forward-alone"));
+        return g_strdup(word(l, a->phase_ns[PHASE_BACKWARD] > 0  ? "timeline.one-step"
+                                : a->phase_ns[PHASE_FORWARD] > 0 ? "timeline.forward-alone"
+                                                                 : "timeline.some-step"));
     if (p->hidden_comm_ns <= 0)
         return say(l, "timeline.nothing-hidden", "time", format_duration(p->comm_ns, time), NULL);
     g_ascii_formatd(number, sizeof number, "%.0f", almost ? 99 : percent);
@@ -63,9 +65,14 @@ char *words_headline(const struct pen *pen, const struct figure_input *in, doubl
     g_autofree char *rest = say(pen->lang, "figure.headline", "mode", mode, "model", "", "n",
                                 count(t->n_ranks), "message", what, NULL);
     const double left = MAX(width - pen_width(pen, font, rest), MIN_MODEL);
-    g_autofree char *models = words_model(pen->lang, t->model), *model = pen_ellipsize(pen, font, models, left);
+    g_autofree char *models = words_model(pen->lang, t->model),
+                    *model = pen_ellipsize(pen, font, models, left);
+    g_autofree char *brief =
+        say(pen->lang, "figure.headline-brief", "mode", mode, "n", count(t->n_ranks), "message", what, NULL);
     g_autofree char *whole = say(pen->lang, "figure.headline", "mode", mode, "model", model, "n",
                                  count(t->n_ranks), "message", what, NULL);
+    if (!g_str_equal(models, model) && pen_width(pen, font, brief) <= width) /* the caption has it */
+        return g_steal_pointer(&brief);
     return pen_ellipsize(pen, font, pen_width(pen, font, whole) <= width ? whole : what, width);
 }
 
@@ -96,8 +103,8 @@ void words_append_label(const struct language *l, GString *text, const char *key
     g_autofree char *what = on ? g_strndup(value, (size_t)(on - value)) : NULL;
     g_autofree char *said =
         g_str_has_prefix(value, PACED) ? say(l, "caption.paced", "n", value + strlen(PACED), NULL)
-        : on                           ? say(l, "caption.on", "what", value_word(l, what), "where", on + strlen(" on "), NULL)
-                                       : g_strdup(value_word(l, value));
+        : on ? say(l, "caption.on", "what", value_word(l, what), "where", on + strlen(" on "), NULL)
+             : g_strdup(value_word(l, value));
     g_autofree char *known = say_known(l, "known", said);
     g_autofree char *name = g_strdelimit(g_strdup(key), " ", '-');
     const char *label = word_or(l, "label", name);
@@ -185,9 +192,16 @@ char *words_origin(const struct pen *pen, const struct figure_input *in, uint32_
     return g_string_free(text, FALSE);
 }
 
+/* An overlap's, or where there is none a mode's. */
+static const char *words_of(const struct language *l, const char *name)
+{
+    const char *said = word_or(l, "overlap", name);
+    return said == name ? word_or(l, "mode", name) : said;
+}
+
 char *words_overlap(const struct language *l, const char *name)
 {
-    return g_strdup(is(name, "none") ? word(l, "figure.no-overlap") : word_or(l, "overlap", name));
+    return g_strdup(is(name, "none") ? word(l, "figure.no-overlap") : words_of(l, name));
 }
 
 const char *words_made(const struct language *l, bool simulated, bool predicted)
