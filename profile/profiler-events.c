@@ -147,7 +147,7 @@ static bool find_kind(struct row *row)
                   : g_str_has_prefix(name, OPTIMIZER) ? PROFILER_OPTIMIZER
                                                       : PROFILER_LAUNCH;
         if (e->kind == PROFILER_STEP)
-            e->number = (uint32_t)g_ascii_strtoull(name + strlen(STEP), NULL, 10);
+            e->number = (uint32_t)MIN(g_ascii_strtoull(name + strlen(STEP), NULL, 10), UINT32_MAX - 1);
         return e->kind != PROFILER_LAUNCH;
     default:
         return false;

@@ -1,9 +1,10 @@
 /* profile/profiler-events.h -- what PyTorch's profiler recorded: the events of one process, as Kineto writes
  * them (Chrome's trace events), of which only those are kept that say when a device was busy, and for what.
  *
- * Times are ns, from "baseTimeNanoseconds" where the file has it, exact from the decimals.  Rows that only sum up others
- * ("gpu_user_annotation") and waits ("cuda_sync") are left out.  Categories of older versions ("Kernel", "Memcpy") are known.
- * Names are cut to 500 bytes.
+ * Times are ns, from "baseTimeNanoseconds" where the file has it, exact from the decimals.  Rows that only
+ * sum up others
+ * ("gpu_user_annotation") and waits ("cuda_sync") are left out.  Categories of older versions ("Kernel",
+ * "Memcpy") are known. Names are cut to 500 bytes.
  */
 #ifndef PROFILE_PROFILER_EVENTS_H
 #define PROFILE_PROFILER_EVENTS_H

@@ -309,9 +309,8 @@ static bool fail_empty(const struct timeline *s, GError **error)
             return false;
         }
     g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                "figure timeline: nothing takes time in %s, which has %u step%s; give costs above zero, or "
-                "another trace",
-                file, n, n == 1 ? "" : "s");
+                "figure timeline: nothing takes time in %s, which has %u step%s; %s", file, n,
+                n == 1 ? "" : "s", in->trace->simulated ? "give costs above zero" : "draw another trace");
     return false;
 }
 
@@ -356,8 +355,9 @@ static bool drawable(struct timeline *s, const struct figure_options *o, GError 
         return false;
     }
     if (o->critical && !g_strcmp0(in->trace->t.mode, "profile")) {
-        g_set_error(error, DRAW_ERROR, DRAW_ERROR_INPUT,
-                    "figure timeline: a profile does not say what waits for what, so it has no critical path");
+        g_set_error(
+            error, DRAW_ERROR, DRAW_ERROR_INPUT,
+            "figure timeline: a profile does not say what waits for what, so it has no critical path");
         return false;
     }
     s->step = o->step ? o->step - 1 : a->median_step;
