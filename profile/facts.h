@@ -18,6 +18,12 @@
 
 /* A label: "2 ranks share 1 GPU". */
 #define LABEL_RANKS "ranks"
+/* Of a profile of another program: the profiler's steps that it has, what of it was left out, and whether the clocks of its
+ * ranks are known to agree. */
+#define LABEL_STEPS       "steps"
+#define LABEL_UNTIMED     "events without a time"
+#define LABEL_OUTSIDE     "events outside of steps"
+#define LABEL_RANK_CLOCKS "clocks of ranks"
 
 /* A fact: how many steps came before the measured ones. */
 #define FACT_WARMUP "warm-up steps"

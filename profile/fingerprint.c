@@ -20,7 +20,9 @@ static char **finish(GPtrArray *pairs)
 /* Labels that tell how a run went, not what was run. */
 static bool of_course(const char *label)
 {
-    static const char *const keys[] = {"partial", "cut", LABEL_CLOCKS, LABEL_RECORDS, LABEL_DELAY, "sharing"};
+    static const char *const keys[] = {
+        "partial", "cut",       LABEL_CLOCKS,  LABEL_RECORDS, LABEL_DELAY,
+        "sharing", LABEL_STEPS, LABEL_UNTIMED, LABEL_OUTSIDE, LABEL_RANK_CLOCKS};
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
         if (!strcmp(label, keys[i]))
             return true;

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/facts.h"
 #include "profile/import.h"
 #include "profile/profiler-gangs.h"
 #include "profile/profiler-purpose.h"
@@ -25,7 +26,8 @@ struct importer {
     size_t outside;   /* events of devices in no step that all ranks have */
     size_t untimed;   /* ... and of no time */
     uint32_t devices;
-    bool marked; /* steps are marked */
+    bool marked;                    /* steps are marked */
+    uint32_t first_step, last_step; /* as the profiler counts */
 };
 
 /* --- what devices did */
@@ -104,6 +106,10 @@ static void keep_common_steps(struct importer *im)
     }
     im->outside += im->work->len - kept->len;
     im->trace->n_steps = numbers->len;
+    if (numbers->len) {
+        im->first_step = g_array_index(numbers, uint32_t, 0);
+        im->last_step = g_array_index(numbers, uint32_t, numbers->len - 1);
+    }
     g_array_unref(im->work);
     im->work = g_steal_pointer(&kept);
 }
@@ -238,14 +244,17 @@ static void describe(const struct importer *im)
     if (p->ranks > im->ranks->len)
         trace_label(t, "ranks of the job", "%u", p->ranks);
     if (!im->marked)
-        trace_label_text(t, "steps", "none is marked, the whole recording is one");
+        trace_label_text(t, LABEL_STEPS, "none is marked, the whole recording is one");
+    else if (t->n_steps == 1)
+        trace_label(t, LABEL_STEPS, "ProfilerStep#%u", im->first_step);
+    else
+        trace_label(t, LABEL_STEPS, "ProfilerStep#%u–%u", im->first_step, im->last_step);
     if (im->devices > im->ranks->len)
         trace_label(t, "devices", "%u", im->devices);
     if (im->untimed)
-        trace_label(t, "events without a time", "%zu left out", im->untimed);
+        trace_label(t, LABEL_UNTIMED, "%zu left out", im->untimed);
     if (im->outside)
-        trace_label(t, "events outside of steps", "%zu of %zu left out", im->outside,
-                    im->outside + im->work->len);
+        trace_label(t, LABEL_OUTSIDE, "%zu of %zu left out", im->outside, im->outside + im->work->len);
 }
 
 static bool build(struct importer *im, const char *name, GError **error)
@@ -259,7 +268,7 @@ static bool build(struct importer *im, const char *name, GError **error)
         const bool together = profiler_gangs(im->work, im->ranks->len);
         describe(im);
         if (!together && im->ranks->len > 1)
-            trace_label_text(im->trace, "clocks", "not known to agree");
+            trace_label_text(im->trace, LABEL_RANK_CLOCKS, "not known to agree");
         add_ops(im);
         trace_finish(im->trace);
     }

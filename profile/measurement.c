@@ -219,6 +219,9 @@ static char *find_why_not(const struct digest *d)
     if (clocks)
         return g_strdup_printf("its clocks were held down (%s); let the device cool, and run it again",
                                clocks);
+    if (digest_label(d->labels, LABEL_UNTIMED))
+        return g_strdup_printf("events of it have no time that can be read (%s)",
+                               digest_label(d->labels, LABEL_UNTIMED));
     if (counts(d, FACT_DROPPED) || counts(d, FACT_ZERO))
         return g_strdup(
             "CUPTI dropped records of it, so that its times have holes; run it again, with fewer steps");

@@ -276,11 +276,11 @@ run history h.jsonl --figure timeline
 [ "$status" = 2 ] && grep -q 'figure timeline' "$dir/err"
 result $? "a history has no timeline"
 # Ten steps as PyTorch's profiler writes them, whose backward takes so many us; forward takes 1000 and a little.
-profiled() { # profiled US
+profiled() { # profiled US [NUMBER]: steps are counted on from there
     printf '{"schemaVersion": 1, "traceEvents": [\n'
     for i in 1 2 3 4 5 6 7 8 9 10; do
         at=$((i * 10000))
-        printf '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%s", "pid": 1, "tid": 1, "ts": %s, "dur": 9000},\n' $i $at
+        printf '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%s", "pid": 1, "tid": 1, "ts": %s, "dur": 9000},\n' $((${2:-0} + i)) $at
         printf '{"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function: A", "pid": 1, "tid": 2, "ts": %s, "dur": 50},\n' $((at + 100))
         printf '{"ph": "X", "cat": "cuda_runtime", "name": "l", "pid": 1, "tid": 1, "ts": %s, "dur": 2, "args": {"correlation": %s}},\n' $((at + 10)) $((2 * i))
         printf '{"ph": "X", "cat": "cuda_runtime", "name": "l", "pid": 1, "tid": 2, "ts": %s, "dur": 2, "args": {"correlation": %s}},\n' $((at + 110)) $((2 * i + 1))
@@ -296,6 +296,15 @@ profiled 2600 >p-slow.json
 run compare p-base.json p-base.json
 [ "$status" = 0 ] && grep -q '^SAME' "$dir/out"
 result $? "traces of PyTorch's profiler are compared"
+profiled 2000 100 | sed '$d' >p-later.json
+printf '{"ph": "X", "cat": "kernel", "name": "early", "pid": 0, "tid": 7, "ts": 5, "dur": 9, "args": {"stream": 7}}]}\n' >>p-later.json
+run compare p-base.json p-later.json
+[ "$status" = 0 ] && grep -q '^SAME' "$dir/out"
+result $? "whatever their steps are numbered, and what lies outside of them"
+sed '0,/"dur": 2000/s//"dur": null/' p-base.json >p-holes.json
+run compare p-base.json p-holes.json
+[ "$status" = 3 ] && grep -q 'have no time that can be read' "$dir/out"
+result $? "one with holes is not"
 run compare p-base.json p-slow.json
 [ "$status" = 1 ] && grep -q '^step, ms .*SLOWER' "$dir/out" && grep -q '600.0 µs more in .*backward' "$dir/out"
 result $? "and where one is slower is said"
