@@ -16,6 +16,7 @@
 #define CELL_GAP  1.5
 #define LAYER_TINT 0.3
 #define TWO_TEXTS 40.0 /* height of a bucket with its name and size */
+#define GROUND_PART 0.42 /* of a bucket's height, the plain ground of one of two texts: it leaves the other one alone */
 #define APART     3.0 /* gradients nearer than that are not told apart */
 /* Parts of a line's height; the rest is apart from the next. */
 #define LAYER_PART  0.26
@@ -275,9 +276,9 @@ static void paint_bucket(const struct scene *s, uint32_t b)
     pen_polygon(p, 3, fall, pen_color(p, ROLE_MUTED));
     pen_box(p, piece->x, box, w, h, shade);
     if (upper)
-        pen_label(p, middle, box + h * (lower ? 0.29 : 0.5), lower ? h / 2 : h, &strong, shade, false, upper);
+        pen_label(p, middle, box + h * (lower ? 0.29 : 0.5), lower ? h * GROUND_PART : h, &strong, shade, false, upper);
     if (lower)
-        pen_label(p, middle, box + h * 0.74, h / 2, small ? &least : &text, shade, false, lower);
+        pen_label(p, middle, box + h * 0.74, h * GROUND_PART, small ? &least : &text, shade, false, lower);
     pen_span(p, piece->x, box, w, h, name, english, OP_NONE, layers);
     pen_belong_rank_only(p);
 }
