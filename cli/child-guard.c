@@ -40,13 +40,17 @@ static void kill_tree(pid_t pid)
     kill(pid, SIGKILL);
 }
 
-/* In a session of its own, so that what the terminal sends to the parent does not end it first. */
-static void watch_parent(int life, pid_t child)
+/* In a session of its own, so that what the terminal sends to the parent does not end it first.  A parent's
+ * files close before the kernel gives its children to another; a child that is stopped then gets a SIGHUP,
+ * and what it started could no longer be found.  The child is given away first, as the older one. */
+static void watch_parent(int life, pid_t parent, pid_t child)
 {
     char byte;
     setsid();
     while (read(life, &byte, 1) < 0 && errno == EINTR)
         continue;
+    while (getppid() == parent)
+        g_usleep(100);
     kill_tree(child);
     kill(-child, SIGKILL);
     _exit(0);
@@ -57,10 +61,11 @@ struct child_guard child_guard_start(pid_t child)
     int life[2];
     if (pipe2(life, O_CLOEXEC))
         return (struct child_guard){-1, -1};
+    const pid_t parent = getpid();
     const struct child_guard guard = {fork(), life[1]};
     if (guard.pid == 0) {
         close(life[1]);
-        watch_parent(life[0], child);
+        watch_parent(life[0], parent, child);
     }
     close(life[0]);
     return guard;
