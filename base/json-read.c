@@ -44,7 +44,7 @@ struct json *json_open(const char *text, size_t n, const char *name)
     j->place = PLACE_VALUE;
     j->token = j->at;
     if (n >= 2 && !memcmp(text, "\x1f\x8b", 2))
-        json_fail(j, "it is compressed: unpack it first (gunzip, or zcat %s | parprof ... -)", name);
+        json_fail(j, "it is compressed: unpack it first, as gunzip does");
     return j;
 }
 

@@ -11,7 +11,7 @@ struct source {
     const char *path, *kind; /* "trace", "report", "sweep", "profile" */
     char *text;              /* until it is read */
     size_t n;
-    char *name;              /* its overlap, or its own name */
+    char *name; /* its overlap, or its own name */
     struct trace trace;
     struct analysis analysis;
     struct digest digest;
@@ -70,10 +70,8 @@ static bool read_ranks(struct source *sources, unsigned n, GError **error)
 
 static bool source_read(struct source *s, GError **error)
 {
-    if (!strcmp(s->kind, "trace"))
-        return import_trace(s->text, s->n, s->path, &s->trace, error) && take_trace(s, error);
-    if (!strcmp(s->kind, "profile"))
-        return read_ranks(s, 1, error);
+    if (!strcmp(s->kind, "trace") || !strcmp(s->kind, "profile"))
+        return import_trace_of(s->kind, s->text, s->n, s->path, &s->trace, error) && take_trace(s, error);
     if (!strcmp(s->kind, "report"))
         return s->has_digest = digest_read(s->text, s->n, s->path, &s->digest, error);
     if (!strcmp(s->kind, "sweep"))
@@ -96,7 +94,8 @@ static bool comparable(const struct source *sources, unsigned n, GError **error)
         }
         if (sources[n - 1].has_trace &&
             (t->n_ranks != last->n_ranks || t->n_layers != last->n_layers ||
-             (g_strcmp0(t->model, last->model) && strcmp(sources[i].kind, "profile")) || g_strcmp0(t->mode, last->mode))) {
+             (g_strcmp0(t->model, last->model) && strcmp(sources[i].kind, "profile")) ||
+             g_strcmp0(t->mode, last->mode))) {
             g_set_error(
                 error, OPTION_ERROR, 0,
                 "%s and %s differ in mode, model or ranks: one figure compares steps of the same work",
@@ -180,5 +179,9 @@ static bool render_command(const struct options *o, int *status, GError **error)
 }
 
 const struct command command_render = {
-    "render", "draw a trace (of PyTorch's profiler, too), a report or a sweep from its file", render_command, "TRACE|REPORT|SWEEP...", 1,
+    "render",
+    "draw a trace (of PyTorch's profiler, too), a report or a sweep from its file",
+    render_command,
+    "TRACE|REPORT|SWEEP...",
+    1,
     256};

@@ -23,7 +23,8 @@ static struct loaded *load(const char *path, GError **error)
     gsize n;
     g_autofree char *text = file_read(path, &n, error);
     struct loaded *l = g_new0(struct loaded, 1);
-    if (text && import_any_trace(text, n, path, &l->trace, error)) {
+    const char *kind = text ? import_kind(text, n, path, error) : NULL;
+    if (kind && import_trace_of(kind, text, n, path, &l->trace, error)) {
         if (analyze(&l->trace, &l->analysis, error))
             return l;
         trace_release(&l->trace);
@@ -60,7 +61,8 @@ static GPtrArray *load_side(const struct side *side)
             g_ptr_array_add(all, l);
         } else if (m->trace) {
             if (l)
-                fprintf(stderr, "parprof: '%s' is not the trace of %s: it is left aside\n", m->trace, m->name);
+                fprintf(stderr, "parprof: '%s' is not the trace of %s: it is left aside\n", m->trace,
+                        m->name);
             else
                 fprintf(stderr, "parprof: %s: the trace of %s is left aside\n", why->message, m->name);
             g_clear_pointer(&l, loaded_free);

@@ -10,13 +10,14 @@
 #define LAST_RUNS 10
 
 /* A trace says what a report of it would. */
-static struct measurement *measure_trace(const char *text, gsize n, const char *name, GError **error)
+static struct measurement *measure_trace(const char *kind, const char *text, gsize n, const char *name,
+                                         GError **error)
 {
     struct trace trace;
     struct analysis analysis;
     struct measurement *m = NULL;
     g_autoptr(GString) json = g_string_new(NULL);
-    if (!import_any_trace(text, n, name, &trace, error))
+    if (!import_trace_of(kind, text, n, name, &trace, error))
         return NULL;
     if (analyze(&trace, &analysis, error)) {
         const struct report report = {.trace = &trace, .analysis = &analysis};
@@ -47,7 +48,8 @@ static struct measurement *measure(const char *text, gsize n, const char *path, 
 {
     const char *name = file_name(path), *kind = import_kind(text, n, name, NULL);
     const bool trace = kind && (!strcmp(kind, "trace") || !strcmp(kind, "profile"));
-    struct measurement *m = (trace ? measure_trace : measurement_of_report)(text, n, name, error);
+    struct measurement *m =
+        trace ? measure_trace(kind, text, n, name, error) : measurement_of_report(text, n, name, error);
     if (m && trace)
         m->trace = strcmp(path, "-") ? g_strdup(path) : NULL;
     else if (m)

@@ -76,12 +76,12 @@ const char *import_kind(const char *text, size_t n, const char *name, GError **e
     return json_close(j, error) ? kind : NULL;
 }
 
-bool import_any_trace(const char *text, size_t n, const char *name, struct trace *trace, GError **error)
+bool import_trace_of(const char *kind, const char *text, size_t n, const char *name, struct trace *trace,
+                     GError **error)
 {
     const struct import_file file = {text, name, n};
-    const char *kind = import_kind(text, n, name, NULL);
-    return kind && !strcmp(kind, "profile") ? import_profiler(1, &file, trace, error)
-                                            : import_trace(text, n, name, trace, error);
+    return !strcmp(kind, "profile") ? import_profiler(1, &file, trace, error)
+                                    : import_trace(text, n, name, trace, error);
 }
 
 struct rows {

@@ -292,16 +292,17 @@ static GArray *devices_of(const struct profiler_process *p)
     return devices;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    const struct profiler_process *const *x = a, *const *y = b;
+    return ((*x)->rank > (*y)->rank) - ((*x)->rank < (*y)->rank);
+}
+
 /* By rank.  False: they are not the ranks of a job, one after the other. */
 static bool order_ranks(unsigned n, const struct import_file *files, struct profiler_process **order,
                         GError **error)
 {
-    for (unsigned i = 1; i < n; i++)
-        for (unsigned k = i; k > 0 && order[k]->rank < order[k - 1]->rank; k--) {
-            struct profiler_process *one = order[k];
-            order[k] = order[k - 1];
-            order[k - 1] = one;
-        }
+    qsort(order, n, sizeof *order, by_rank);
     for (unsigned i = 0; n > 1 && i < n; i++) {
         if (!order[i]->ranks)
             g_set_error(

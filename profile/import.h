@@ -16,17 +16,16 @@ struct import_file {
     size_t n;
 };
 
-/* Reads what PyTorch's profiler wrote (profile/profiler-events.h): one file, or those of consecutive ranks of one job, in any
- * order.  Each kernel, copy and memory that is set is an op of its own, since what lies between is idle: of a copy COPY, else OPTIM or BWD if it was
- * launched inside an optimizer's step or by autograd, else FWD; of communication the collective that its kernel is named by,
- * else COMM.  Steps are those of ProfilerStep that all ranks have, counted from 0, by when the work was launched; a file
- * without them is one step.  Lanes are streams, one for each class of span.  The ranks' k-th collectives of a step are a gang
- * where all have as many of the same kinds and end together, as their clocks then agree.  Mode is "profile", model the
- * device's name.  Labels tell what was left out.  trace is uninitialised; on failure nothing is left in it. */
+/* Reads what PyTorch's profiler wrote (profile/profiler-events.h): one file, or those of consecutive ranks of one job, in
+ * any order.  Each kernel, copy and memory that is set is an op of its own, since what lies between is idle, of the kind and
+ * the step that profile/profiler-purpose.h finds; steps are those that all ranks have, counted from 0, and a file without
+ * any is one.  Lanes are streams, one for each class of span.  Collectives are gangs where profile/profiler-gangs.h finds
+ * them.  Mode is "profile", model the device's name.  Labels tell what was left out.  trace is uninitialised; on failure
+ * nothing is left in it. */
 bool import_profiler(unsigned n, const struct import_file *, struct trace *, GError **);
 
-/* A trace of either kind, from one file. */
-bool import_any_trace(const char *text, size_t n, const char *name, struct trace *, GError **);
+/* One or the other from one file, whose kind import_kind said: "trace" or "profile". */
+bool import_trace_of(const char *kind, const char *text, size_t n, const char *name, struct trace *, GError **);
 
 /* Measured costs out of a trace, a report or a cost file (parprof.cost/1), told apart by their schema; added to the
  * table. */

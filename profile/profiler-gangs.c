@@ -1,5 +1,7 @@
 #include "profile/profiler-gangs.h"
 
+#include "profile/stats.h"
+
 static int by_collective(const void *a, const void *b)
 {
     const struct profiler_work *x = *(struct profiler_work *const *)a, *y = *(struct profiler_work *const *)b;
@@ -34,24 +36,12 @@ static bool match(const GPtrArray *found, uint32_t n_ranks, guint begin, guint e
     return true;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int64_t median_of(GArray *ns)
-{
-    g_array_sort(ns, compare_ns);
-    return g_array_index(ns, int64_t, ns->len / 2);
-}
-
 /* Members of a collective end together.  Where they end further apart than it takes, half of the time at
  * least, the ranks' clocks do not show the same time, and who waited for whom cannot be told. */
 static bool clocks_agree(const GPtrArray *found, uint32_t n_ranks, guint begin, guint n)
 {
-    g_autoptr(GArray) spreads = g_array_new(FALSE, FALSE, sizeof(int64_t)),
-                      shortest = g_array_new(FALSE, FALSE, sizeof(int64_t));
+    g_autoptr(GArray) spreads = g_array_new(FALSE, FALSE, sizeof(double)),
+                      shortest = g_array_new(FALSE, FALSE, sizeof(double));
     for (guint k = 0; k < n; k++) {
         int64_t first = INT64_MAX, last = INT64_MIN, least = INT64_MAX;
         for (guint rank = 0; rank < n_ranks; rank++) {
@@ -61,11 +51,12 @@ static bool clocks_agree(const GPtrArray *found, uint32_t n_ranks, guint begin, 
             last = MAX(last, e->end_ns);
             least = MIN(least, e->end_ns - e->start_ns);
         }
-        last -= first;
-        g_array_append_val(spreads, last);
-        g_array_append_val(shortest, least);
+        const double spread = (double)(last - first), transfer = (double)least;
+        g_array_append_val(spreads, spread);
+        g_array_append_val(shortest, transfer);
     }
-    return median_of(spreads) <= median_of(shortest);
+    return stats_median((const double *)(void *)spreads->data, n) <=
+           stats_median((const double *)(void *)shortest->data, n);
 }
 
 bool profiler_gangs(GArray *work, uint32_t n_ranks)

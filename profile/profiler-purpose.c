@@ -18,8 +18,7 @@ struct step_window {
 
 struct profiler_hosts {
     const struct profiler_process *process;
-    bool marked;
-    GArray *steps;        /* struct step_window, in order */
+    GArray *steps;        /* struct step_window, in order; empty: none is marked */
     GHashTable *launches; /* correlation -> struct profiler_event */
     struct inside backward, optimizer;
 };
@@ -60,15 +59,7 @@ static void inside_init(struct inside *in, const struct profiler_process *p, enu
 static bool is_inside(const struct inside *in, const struct profiler_event *launch)
 {
     const struct intervals *set = g_hash_table_lookup(in->threads, &launch->track);
-    size_t low = 0, high = set ? set->n : 0;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (set->v[middle].end_ns <= launch->start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return set && low < set->n && set->v[low].start_ns <= launch->start_ns;
+    return set && intervals_within(set, launch->start_ns, launch->start_ns + 1) > 0;
 }
 
 static void inside_release(struct inside *in)
@@ -96,11 +87,6 @@ static void find_steps(struct profiler_hosts *h)
     for (guint i = 0; i + 1 < h->steps->len; i++)
         g_array_index(h->steps, struct step_window, i).end_ns =
             g_array_index(h->steps, struct step_window, i + 1).start_ns;
-    h->marked = h->steps->len > 0;
-    if (!h->marked) {
-        const struct step_window all = {INT64_MIN, INT64_MAX, 0};
-        g_array_append_val(h->steps, all);
-    }
 }
 
 struct profiler_hosts *profiler_hosts_new(const struct profiler_process *p)
@@ -130,7 +116,7 @@ void profiler_hosts_free(struct profiler_hosts *h)
 
 bool profiler_hosts_marked(const struct profiler_hosts *h)
 {
-    return h->marked;
+    return h->steps->len > 0;
 }
 
 static uint8_t collective_kind(const char *kernel)
@@ -176,5 +162,5 @@ struct profiler_purpose profiler_purpose(const struct profiler_hosts *h, const s
                          : is_inside(&h->optimizer, launch) ? OP_OPTIM
                          : is_inside(&h->backward, launch)  ? OP_BWD
                                                             : OP_FWD;
-    return (struct profiler_purpose){kind, step ? step->number : OP_NONE};
+    return (struct profiler_purpose){kind, step ? step->number : profiler_hosts_marked(h) ? OP_NONE : 0};
 }

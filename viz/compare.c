@@ -268,7 +268,7 @@ static void choose_ranks(struct scene *s)
 static char *hidden_ranks(const struct scene *s)
 {
     const struct step_rows *rows = &s->sides[0].rows;
-    const uint32_t from = s->frame.pen.look->count_from;
+    const uint32_t from = s->frame.pen.first_rank + s->frame.pen.look->count_from;
     GString *text = g_string_new(NULL);
     unsigned runs = 0;
 

@@ -15,7 +15,7 @@ if !TSAN
 check_PROGRAMS += $(FUZZ_REPLAYS)
 TESTS += $(FUZZ_REPLAYS)
 endif
-EXTRA_DIST += %D%/draw.h %D%/fuzz.h %D%/cluster %D%/cost %D%/model %D%/plan %D%/profiler %D%/report %D%/schedule %D%/trace
+EXTRA_DIST += %D%/draw.h %D%/fuzz.h %D%/use-trace.h %D%/cluster %D%/cost %D%/model %D%/plan %D%/profiler %D%/report %D%/schedule %D%/trace
 
 FUZZERS = %D%/fuzz-cluster %D%/fuzz-cost %D%/fuzz-model %D%/fuzz-plan %D%/fuzz-profiler %D%/fuzz-report \
 	%D%/fuzz-schedule %D%/fuzz-trace

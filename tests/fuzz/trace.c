@@ -1,33 +1,11 @@
 /* A trace: what can be read is analysed, reported, drawn, priced and written again. */
 #include "profile/trace.h"
 
-#include "profile/analyze.h"
-#include "profile/digest.h"
 #include "profile/export.h"
 #include "profile/import.h"
-#include "profile/report.h"
-#include "tests/fuzz/draw.h"
+#include "tests/fuzz/use-trace.h"
 
 const char fuzz_name[] = "trace";
-
-static void use(const struct trace *trace)
-{
-    GError *error = NULL;
-    struct analysis analysis;
-    struct digest digest;
-    if (!fuzz_settled(analyze(trace, &analysis, &error), &error))
-        return;
-    g_autoptr(GString) out = g_string_new(NULL);
-    const char *const none[] = {NULL};
-    const struct report report = {
-        .trace = trace, .analysis = &analysis, .backend = "fuzz", .options = none, .environment = none};
-    report_print(&report, out);
-    report_json(&report, out);
-    digest_make(&digest, &report);
-    fuzz_draw(&(struct figure_input){.trace = trace, .analysis = &analysis, .digest = &digest});
-    digest_release(&digest);
-    analysis_release(&analysis);
-}
 
 /* Reading what was written gives the same bytes. */
 static void write_again(const struct trace *trace)
@@ -49,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct trace trace;
     if (!fuzz_settled(import_trace((const char *)data, n, "fuzz.json", &trace, &error), &error))
         return 0;
-    use(&trace);
+    fuzz_use_trace(&trace);
     write_again(&trace);
     cost_table_free(trace_costs(&trace));
     trace_release(&trace);
