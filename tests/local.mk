@@ -79,6 +79,7 @@ SEQUENTIAL_TESTS = \
 	%D%/t-traffic \
 	%D%/t-trend \
 	%D%/t-verdict \
+	%D%/t-layout \
 	%D%/t-viz \
 	%D%/t-viz-figures \
 	%D%/t-where
@@ -176,6 +177,7 @@ $(%C%_t_collect_OBJECTS) $(%C%_t_collect_here_OBJECTS): config.status
 %C%_t_seal_SOURCES = %D%/t-seal.c %D%/plans.c
 %C%_t_gate_SOURCES = %D%/t-gate.c %D%/trial.c
 %C%_t_verdict_SOURCES = %D%/t-verdict.c %D%/trial.c
+%C%_t_layout_SOURCES = %D%/t-layout.c %D%/draw-list.c %D%/scene.c
 %C%_t_viz_SOURCES = %D%/t-viz.c %D%/draw-list.c %D%/scene.c
 %C%_t_viz_figures_SOURCES = %D%/t-viz-figures.c %D%/draw-list.c
 
