@@ -1,4 +1,4 @@
-libparprof_a_SOURCES += %D%/bom.h %D%/data.h %D%/decimal.h %D%/huge.h %D%/ini.h %D%/json-text.h %D%/json.h %D%/decimal.c \
+libparprof_a_SOURCES += %D%/bom.h %D%/data.h %D%/decimal.h %D%/huge.h %D%/ini.h %D%/json-text.h %D%/json.h %D%/thread.h %D%/decimal.c \
 	%D%/huge.c %D%/ini.c %D%/json-read.c %D%/json-text.c %D%/json-write.c
 # Data built into the program: every room adds its files to DATA_FILES.
 DATA_FILES =

@@ -14,7 +14,7 @@ static void on_interrupt(int signal)
 {
     static const char message[] = "\nparprof: stopping after what is running; again: at once\n";
     (void)signal;
-    cancelled = 1;
+    __atomic_store_n(&cancelled, 1, __ATOMIC_RELAXED);
     if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
         return;
 }
@@ -26,7 +26,7 @@ void execute_catch_interrupt(void)
 
 bool execute_cancelled(void)
 {
-    return cancelled;
+    return __atomic_load_n(&cancelled, __ATOMIC_RELAXED);
 }
 
 static bool progress_shown;

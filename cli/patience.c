@@ -7,6 +7,7 @@
 
 #include <glib.h>
 
+#include "base/thread.h"
 #include "profile/clock.h"
 
 #define SECOND_NS   INT64_C(1000000000)
@@ -82,7 +83,7 @@ struct patience *patience_begin(const char *what, int64_t after_ns)
     pthread_cond_init(&p->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     begin_stage(p, what);
-    if (!pthread_create(&p->thread, NULL, watch, p))
+    if (!thread_start(&p->thread, NULL, watch, p))
         return p;
     release(p);
     return NULL;

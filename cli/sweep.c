@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "cli/attempts.h"
 #include "cli/cli.h"
 #include "cli/execute.h"
@@ -156,7 +157,7 @@ static void simulate_all(struct sweep_job *s)
 {
     pthread_t threads[64];
     unsigned n = MIN(MIN(g_get_num_processors(), G_N_ELEMENTS(threads)), s->points.n), started = 0;
-    while (started + 1 < n && !pthread_create(&threads[started], NULL, simulate_points, s))
+    while (started + 1 < n && !thread_start(&threads[started], NULL, simulate_points, s))
         started++;
     simulate_points(s);
     for (unsigned t = 0; t < started; t++)

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/thread.h"
 #include "plan/engine.h"
 #include "profile/clock.h"
 
@@ -297,10 +297,8 @@ static size_t stack_bytes(const struct workers_spec *spec)
     return spec->stack_bytes ? spec->stack_bytes : STACK_BYTES;
 }
 
-/* Signals are for the caller's thread. */
 static int create(struct worker *w)
 {
-    sigset_t all_signals, before;
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, stack_bytes(&w->all->spec));
@@ -312,10 +310,7 @@ static int create(struct worker *w)
         pthread_attr_setaffinity_np(&attr, size, mask);
         CPU_FREE(mask);
     }
-    sigfillset(&all_signals);
-    pthread_sigmask(SIG_SETMASK, &all_signals, &before);
-    int status = pthread_create(&w->thread, &attr, work, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int status = thread_start(&w->thread, &attr, work, w);
     pthread_attr_destroy(&attr);
     w->started = status == 0;
     return status;

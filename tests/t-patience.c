@@ -2,6 +2,7 @@
 #include "cli/patience.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,11 +108,38 @@ static void test_terminal(void)
     close(terminal);
 }
 
+static volatile sig_atomic_t caught_by;
+
+static void on_signal(int number)
+{
+    (void)number;
+    caught_by = (sig_atomic_t)gettid();
+}
+
+/* What asks the process to stop is for the thread that it began with, though that one cannot take it now. */
+static void test_signals(void)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    sigset_t term, before;
+    struct patience *p = patience_begin("simulating", NEVER_NS);
+    g_assert_cmpint(sigaction(SIGTERM, &action, NULL), ==, 0);
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &term, &before);
+    g_assert_cmpint(kill(getpid(), SIGTERM), ==, 0);
+    g_usleep(20000);
+    g_assert_cmpint(caught_by, ==, 0);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    g_assert_cmpint(caught_by, ==, gettid());
+    patience_end(p);
+}
+
 int main(int argc, char **argv)
 {
     tap_init(&argc, &argv);
     g_test_add_func("/patience/stages", test_stages);
     g_test_add_func("/patience/short", test_short);
     g_test_add_func("/patience/terminal", test_terminal);
+    g_test_add_func("/patience/signals", test_signals);
     return g_test_run();
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
+
 #define FAMILIES "Noto Sans, Noto Sans CJK KR, NanumGothic, DejaVu Sans, sans-serif"
 #define WEIGHTS  2
 
@@ -92,7 +94,7 @@ void fonts_prepare(void)
     if (fonts.asked)
         return;
     fonts.asked = true;
-    fonts.loading = pthread_create(&fonts.thread, NULL, load, NULL) == 0;
+    fonts.loading = thread_start(&fonts.thread, NULL, load, NULL) == 0;
     atexit(fonts_settle);
 }
 

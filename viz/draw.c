@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "base/thread.h"
+
 #define MODULE "parprof-cairo.so"
 #define SYMBOL "parprof_draw"
 /* MiB of address space: Cairo, Pango and fontconfig end the process where memory runs out. */
@@ -99,7 +101,7 @@ void draw_prepare(void)
     if (module.asked || !has_space(NULL))
         return;
     module.asked = true;
-    module.opening = pthread_create(&module.thread, NULL, open_module, NULL) == 0;
+    module.opening = thread_start(&module.thread, NULL, open_module, NULL) == 0;
     atexit(settle);
 }
 

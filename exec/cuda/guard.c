@@ -2,9 +2,9 @@
  * the walker's watches it. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
+#include "base/thread.h"
 #include "exec/cuda/run.h"
 #include "profile/clock.h"
 
@@ -27,17 +27,6 @@ static void *make_call(void *arg)
     g->ok = g->call(g->c, g->user, &g->error);
     atomic_store(&g->over, true);
     return NULL;
-}
-
-/* Signals are for the walker's thread. */
-static int start(pthread_t *thread, struct guarded *g)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int status = pthread_create(thread, NULL, make_call, g);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status;
 }
 
 void cuda_enter(struct cuda *c, const char *stage)
@@ -69,7 +58,7 @@ bool cuda_guard(struct cuda *c, const char *stage, cuda_guarded_call *call, void
     struct guarded *g = g_new0(struct guarded, 1);
     *g = (struct guarded){.call = call, .user = user, .c = c};
     cuda_enter(c, stage);
-    const int status = start(&thread, g);
+    const int status = thread_start(&thread, NULL, make_call, g);
     if (status) {
         g_set_error(error, ENGINE_ERROR, ENGINE_ERROR_FAILED, "cannot start a thread: %s",
                     g_strerror(status));
